@@ -1,0 +1,1 @@
+"""AlphaZero-style learned search: one MCTS core with pluggable evaluators, self-play training, an arena."""

@@ -1,0 +1,173 @@
+"""The only place that touches Numba: kernels, dispatch on a type, and random numbers.
+
+Kernels are cached on disk. Numba notices an edit of the file a kernel stands in, but not of the files it calls, so
+the cache directory is named after a hash of every azero source, and of a user's own compiled rules.
+"""
+
+import hashlib
+import inspect
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, cast
+
+import numba
+import numpy as np
+from numba.core import event
+from numba.extending import overload
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_config: Any = numba.config
+_MASK64 = (1 << 64) - 1
+_NUM_CACHES_KEPT = 8
+_kernels: list[Any] = []
+_sources: set[Path] = set(Path(__file__).parent.rglob("*.py"))
+
+
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile `function` with Numba, without the GIL, and cache the machine code on disk.
+
+    With NUMBA_DISABLE_JIT=1 the function runs as it stands, which is how coverage is measured.
+    """
+    compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
+    if compiled is not function:
+        _kernels.append(compiled)
+        _enable_cache(compiled, _cache_directory())
+    return cast(Callable[P, R], compiled)
+
+
+def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
+    """Make `stub(receiver, ...)` call the method of that name on the receiver's class, also inside kernels.
+
+    The receiver is a NamedTuple (a game's rules, a selection rule, a rollout policy). Numba finds the method by the
+    receiver's type, which, unlike functions passed as arguments, leaves the on-disk cache usable.
+    """
+    name = stub.__name__
+    parameters = ", ".join(inspect.signature(stub).parameters)
+
+    @wraps(stub)
+    def call(receiver: Any, *args: Any) -> Any:
+        return getattr(receiver, name)(*args)
+
+    def find(receiver: Any, *_args: Any) -> Any:
+        return getattr(getattr(receiver, "instance_class", None), name, None)
+
+    # Numba wants the stub's own parameter names; the method itself calls its receiver `self`.
+    overload(call, strict=False)(eval(f"lambda {parameters}: find({parameters})", {"find": find}))
+    return cast(Callable[P, R], call)
+
+
+def add_source(path: str | Path) -> None:
+    """Make the cache depend on one more source file: the module of a user's compiled rules."""
+    path = Path(path).resolve()
+    if path in _sources:
+        return
+    _sources.add(path)
+    directory = _cache_directory()
+    for compiled in _kernels:
+        _enable_cache(compiled, directory)
+
+
+def _cache_directory() -> Path:
+    digest = hashlib.sha256()
+    for source in sorted(_sources):
+        digest.update(str(source).encode() + b"\0" + source.read_bytes())
+    root = Path(os.environ.get("AZERO_CACHE_DIR") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "azero")
+    directory = root.expanduser() / digest.hexdigest()[:16]
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        os.utime(directory)
+    except OSError:  # no home, or not ours to write: this process compiles for itself
+        return Path(tempfile.mkdtemp(prefix="azero-kernels-"))
+    return directory
+
+
+def _enable_cache(compiled: Any, directory: Path) -> None:
+    before, _config.CACHE_DIR = _config.CACHE_DIR, str(directory)
+    try:
+        compiled.enable_caching()
+    finally:
+        _config.CACHE_DIR = before
+
+
+class _CompilingNotice(event.Listener):
+    """Says once, on standard error, why the first call of a fresh installation takes seconds."""
+
+    said = False
+
+    def on_start(self, _event: Any) -> None:
+        if not self.said:
+            self.said = True
+            sys.stderr.write("azero: compiling its kernels, once for this version (about 20 s) ...\n")
+
+    def on_end(self, _event: Any) -> None:
+        """Nothing to do: the line has been said."""
+
+
+_register: Any = event.register
+_register("numba:compile", _CompilingNotice())
+
+
+def draw(stream: int, counter: int) -> int:
+    """Number `counter` of a random stream: an integer in [0, 2**63), also usable as a new stream.
+
+    Counter-based (SplitMix64; Steele, Lea, Flood 2014), so that what is drawn for one game, move or simulation does
+    not depend on what ran beside it, in which order, or on how many threads.
+    """
+    z = (stream + (counter + 1) * 0x9E3779B97F4A7C15) & _MASK64
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK64
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK64
+    return (z ^ (z >> 31)) >> 1
+
+
+@overload(draw)
+def _draw_compiled(stream: Any, counter: Any) -> Any:
+    u64, one, golden = np.uint64, np.uint64(1), np.uint64(0x9E3779B97F4A7C15)
+    first, second = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+    s30, s27, s31 = np.uint64(30), np.uint64(27), np.uint64(31)
+
+    def implementation(stream: Any, counter: Any) -> Any:
+        z = u64(stream) + (u64(counter) + one) * golden
+        z = (z ^ (z >> s30)) * first
+        z = (z ^ (z >> s27)) * second
+        return np.int64((z ^ (z >> s31)) >> one)
+
+    return implementation
+
+
+@kernel
+def below(number: int, bound: int) -> int:
+    """Map a drawn number to [0, bound), for a bound below 2**31, without division (Lemire 2019)."""
+    return ((number >> 31) * bound) >> 32
+
+
+def pack(state: tuple[int, ...], row: Any) -> None:
+    """Write a compiled game's state into one row of an int64 array."""
+    row[:] = state
+
+
+@overload(pack)
+def _pack_compiled(state: Any, row: Any) -> Any:
+    body = "; ".join(f"row[{i}] = state[{i}]" for i in range(len(state.types)))
+    return _generated(f"def implementation(state, row): {body}")
+
+
+def unpack(like: R, row: Any) -> R:
+    """Read a state of the same class as `like` back from a row that `pack` wrote."""
+    return type(like)(*row.tolist())
+
+
+@overload(unpack)
+def _unpack_compiled(like: Any, row: Any) -> Any:
+    fields = ", ".join(f"row[{i}]" for i in range(len(like.types)))
+    return _generated(f"def implementation(like, row): return cls({fields})", cls=like.instance_class)
+
+
+def _generated(source: str, **names: Any) -> Any:
+    exec(source, names)
+    return names["implementation"]

@@ -1,0 +1,1 @@
+"""What values a leaf: the contract, and every evaluator that keeps it."""

@@ -1,0 +1,68 @@
+"""Helpers for games on a grid whose boards are integers, one bit a cell: pictures, parsing, symmetries.
+
+A `Grid` names the bit of each cell as people see the board: rows from the top, columns from the left.
+"""
+
+from collections.abc import Callable, Sequence
+
+Grid = Sequence[Sequence[int]]
+
+
+def square_grid(rows: int, columns: int) -> Grid:
+    """The grid whose bits count the cells row by row from the top left."""
+    return tuple(tuple(range(row * columns, (row + 1) * columns)) for row in range(rows))
+
+
+def board_text(grid: Grid, first: int, second: int, empty: str = ".") -> str:
+    """A picture of two boards: X for the first player's stones, O for the second's."""
+
+    def symbol(bit: int) -> str:
+        return "X" if first >> bit & 1 else "O" if second >> bit & 1 else empty
+
+    return "\n".join(" ".join(map(symbol, row)) for row in grid)
+
+
+def parse_board(grid: Grid, text: str) -> tuple[int, int]:
+    """The two boards in a picture, as integers; lines below the board are ignored.
+
+    Raises ValueError if the picture has another size, another symbol, or stone counts that X, moving first and
+    alternately with O, cannot reach.
+    """
+    lines = [line.split() for line in text.strip().splitlines()][: len(grid)]
+    if [len(line) for line in lines] != [len(row) for row in grid]:
+        raise ValueError(f"a board of {len(grid)} rows and {len(grid[0])} columns is needed, got {text!r}")
+    boards = {"X": 0, "O": 0, ".": 0}
+    for row, line in zip(grid, lines, strict=True):
+        for bit, symbol in zip(row, line, strict=True):
+            if symbol not in boards:
+                raise ValueError(f"a cell is X, O or ., not {symbol!r}")
+            boards[symbol] |= 1 << bit
+    if boards["X"].bit_count() - boards["O"].bit_count() not in (0, 1):
+        raise ValueError("X moves first, so it has as many stones as O or one more")
+    return boards["X"], boards["O"]
+
+
+def permute_bits(bits: int, destinations: Sequence[int] | dict[int, int]) -> int:
+    """The integer with bit i of `bits` moved to bit `destinations[i]`."""
+    moved = 0
+    while bits:
+        lowest = bits & -bits
+        moved |= 1 << destinations[lowest.bit_length() - 1]
+        bits ^= lowest
+    return moved
+
+
+def square_symmetries(size: int) -> list[tuple[int, ...]]:
+    """Where each cell goes, counted row by row, under the seven symmetries of a square other than the identity."""
+    last = size - 1
+    moves: list[Callable[[int, int], tuple[int, int]]] = [
+        lambda row, column: (column, last - row),
+        lambda row, column: (last - row, last - column),
+        lambda row, column: (last - column, row),
+        lambda row, column: (row, last - column),
+        lambda row, column: (last - row, column),
+        lambda row, column: (column, row),
+        lambda row, column: (last - column, last - row),
+    ]
+    cells = [divmod(cell, size) for cell in range(size * size)]
+    return [tuple(row * size + column for row, column in (move(*cell) for cell in cells)) for move in moves]

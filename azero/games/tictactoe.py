@@ -1,0 +1,103 @@
+"""Tic-tac-toe.
+
+Players: X (player 0) and O.
+Actions: 9, the cells 0-8 row by row from the top left.
+Observation: float32[2, 3, 3]; plane 0 the mover's stones, plane 1 the opponent's.
+Outcome: -1 for the player to move when the opponent has three in a row; 0 when the board is full.
+End: three in a row, or nine stones.
+Symmetries: the 8 of the square.
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from azero.games.board import board_text, parse_board, permute_bits, square_grid, square_symmetries
+from azero.games.compiled import CompiledGame
+from azero.games.game import Symmetry
+
+_LINES = (0o007, 0o070, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124)
+_GRID = square_grid(3, 3)
+_HAS_LINE = np.array([any(stones & line == line for line in _LINES) for stones in range(512)])
+
+
+class State(NamedTuple):
+    """Bit c of a board is cell c."""
+
+    own: int  # the mover's stones
+    other: int  # the opponent's stones
+    num_stones: int
+    lost: int  # 1 if the opponent has three in a row
+
+
+class Rules(NamedTuple):
+    """Tic-tac-toe has no parameters."""
+
+    def initial_state(self) -> State:
+        """The empty board."""
+        return State(0, 0, 0, 0)
+
+    def current_player(self, state: State) -> int:
+        """X moves on even stone counts."""
+        return state.num_stones & 1
+
+    def write_legal_actions(self, state: State, out: Any) -> int:
+        """The empty cells of an unfinished game."""
+        if state.lost:
+            return 0
+        num_legal = 0
+        free = ~(state.own | state.other)
+        for cell in range(9):
+            if (free >> cell) & 1:
+                out[num_legal] = cell
+                num_legal += 1
+        return num_legal
+
+    def step(self, state: State, action: int) -> State:
+        """Put a stone and hand the board over."""
+        stones = state.own | (1 << action)
+        return State(state.other, stones, state.num_stones + 1, 1 if _HAS_LINE[stones] else 0)
+
+    def outcome(self, state: State) -> float:
+        """The mover of a finished game has lost it or drawn it."""
+        return -1.0 if state.lost else 0.0
+
+    def write_observation(self, state: State, planes: Any) -> None:
+        """The two boards."""
+        for cell in range(9):
+            planes[0, cell // 3, cell % 3] = (state.own >> cell) & 1
+            planes[1, cell // 3, cell % 3] = (state.other >> cell) & 1
+
+
+class TicTacToe(CompiledGame[State]):
+    """Tic-tac-toe on 3 x 3 cells."""
+
+    name = "tictactoe"
+    rules = Rules()
+    num_actions = 9
+    max_game_length = 9
+    observation_shape = (2, 3, 3)
+
+    def symmetries(self) -> list[Symmetry[State]]:
+        """The seven rotations and reflections other than the identity."""
+        return [Symmetry(partial(_move_cells, cells), cells, cells) for cells in square_symmetries(3)]
+
+    def state_text(self, state: State) -> str:
+        """Three rows of X, O and dots."""
+        boards = (state.own, state.other)
+        mover = self.current_player(state)
+        return board_text(_GRID, boards[mover], boards[1 - mover])
+
+    def parse_state(self, text: str) -> State:
+        """The board that `state_text` drew, the mover by its counts. Raises ValueError for an impossible one."""
+        boards = parse_board(_GRID, text)
+        num_stones = sum(board.bit_count() for board in boards)
+        own, other = boards[num_stones & 1], boards[1 - (num_stones & 1)]
+        if _HAS_LINE[own]:
+            raise ValueError("the player to move already has three in a row: the game ended before")
+        return State(own, other, num_stones, int(_HAS_LINE[other]))
+
+
+def _move_cells(cells: tuple[int, ...], state: State) -> State:
+    return state._replace(own=permute_bits(state.own, cells), other=permute_bits(state.other, cells))

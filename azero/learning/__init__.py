@@ -1,0 +1,1 @@
+"""Everything that learns: networks, self-play, replay, training and checkpoints."""

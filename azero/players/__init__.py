@@ -1,0 +1,1 @@
+"""Everything that chooses actions, and what measures it: players, matches, ratings."""

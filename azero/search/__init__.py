@@ -1,0 +1,1 @@
+"""The tree search: arrays, kernels, selection rules and the drivers."""
