@@ -125,7 +125,7 @@ def draw(stream: int, counter: int) -> int:
     return (z ^ (z >> 31)) >> 1
 
 
-@overload(draw)
+@overload(draw, strict=False)  # strict would compare the annotations too
 def _draw_compiled(stream: Any, counter: Any) -> Any:
     u64, one, golden = np.uint64, np.uint64(1), np.uint64(0x9E3779B97F4A7C15)
     first, second = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -151,7 +151,7 @@ def pack(state: tuple[int, ...], row: Any) -> None:
     row[:] = state
 
 
-@overload(pack)
+@overload(pack, strict=False)  # strict would compare the annotations too
 def _pack_compiled(state: Any, row: Any) -> Any:
     body = "; ".join(f"row[{i}] = state[{i}]" for i in range(len(state.types)))
     return _generated(f"def implementation(state, row): {body}")
@@ -162,7 +162,7 @@ def unpack(like: R, row: Any) -> R:
     return type(like)(*row.tolist())
 
 
-@overload(unpack)
+@overload(unpack, strict=False)  # strict would compare the annotations too
 def _unpack_compiled(like: Any, row: Any) -> Any:
     fields = ", ".join(f"row[{i}]" for i in range(len(like.types)))
     return _generated(f"def implementation(like, row): return cls({fields})", cls=like.instance_class)
