@@ -17,12 +17,13 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numba
 import numpy as np
 from numba.core import event
-from numba.extending import overload
+from numba.extending import overload, register_jitable
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _config: Any = numba.config
+_OPTIONS: Any = {"error_model": "numpy"}  # division by zero gives infinity or NaN, as in NumPy, without a branch
 _MASK64 = (1 << 64) - 1
 _NUM_CACHES_KEPT = 8
 _kernels: list[Any] = []
@@ -34,11 +35,16 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
     With NUMBA_DISABLE_JIT=1 the function runs as it stands, which is how coverage is measured.
     """
-    compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
+    compiled: Any = numba.njit(nogil=True, **_OPTIONS)(function)
     if compiled is not function:
         _kernels.append(compiled)
         _enable_cache(compiled, _cache_directory())
     return cast(Callable[P, R], compiled)
+
+
+def compilable(function: Callable[P, R]) -> Callable[P, R]:
+    """Let kernels call `function`, compiled into them; called from Python it runs as it stands, on any arguments."""
+    return cast(Callable[P, R], register_jitable(**_OPTIONS)(function))
 
 
 def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
@@ -58,7 +64,7 @@ def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
         return getattr(getattr(receiver, "instance_class", None), name, None)
 
     # Numba wants the stub's own parameter names; the method itself calls its receiver `self`.
-    overload(call, strict=False)(eval(f"lambda {parameters}: find({parameters})", {"find": find}))
+    overload(call, strict=False, jit_options=_OPTIONS)(eval(f"lambda {parameters}: find({parameters})", {"find": find}))
     return cast(Callable[P, R], call)
 
 
@@ -140,7 +146,7 @@ def _draw_compiled(stream: Any, counter: Any) -> Any:
     return implementation
 
 
-@kernel
+@compilable
 def below(number: int, bound: int) -> int:
     """Map a drawn number to [0, bound), for a bound below 2**31, without division (Lemire 2019)."""
     return ((number >> 31) * bound) >> 32

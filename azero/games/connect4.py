@@ -20,7 +20,7 @@ A board is an integer, seven bits a column; the seventh bit stays free, so that 
 
 from typing import Any, NamedTuple
 
-from azero._jit import kernel
+from azero._jit import compilable
 from azero.games.board import board_text, parse_board, permute_bits
 from azero.games.compiled import CompiledGame
 from azero.games.game import Symmetry
@@ -41,7 +41,7 @@ class State(NamedTuple):
     lost: int  # 1 if the opponent has four in a row
 
 
-@kernel
+@compilable
 def has_four(stones: int) -> bool:
     """Whether a board has four stones in a line: pairs of neighbours, then pairs of pairs, in each direction."""
     pairs = stones & (stones >> _UP)

@@ -1,0 +1,145 @@
+"""Rollouts: a leaf is worth what random play from it brings.
+
+Written once over the rules; compiled where they are, interpreted for games in plain Python.
+"""
+
+from collections.abc import Hashable, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from azero._jit import below, compilable, dispatched, draw, kernel, unpack
+from azero.evaluators.evaluator import Evaluation
+from azero.games.batch import StateBatch
+from azero.games.compiled import PackedStates, current_player, outcome, step, write_legal_actions
+from azero.games.game import Game
+
+S = TypeVar("S", bound=Hashable)
+
+NUM_BUFFERS = 3  # rows of scratch, int32[NUM_BUFFERS, A], that a rollout needs
+
+
+@dispatched
+def choose_action(policy: Any, rules: Any, state: Any, actions: Any, buffers: Any, number: int) -> int:
+    """The next action of a rollout, out of the legal `actions`; `number` is freshly drawn."""
+    raise NotImplementedError
+
+
+class RandomPolicy(NamedTuple):
+    """Every legal action is equally likely."""
+
+    def choose_action(self, rules: Any, state: Any, actions: Any, buffers: Any, number: int) -> int:
+        """See the class."""
+        return actions[below(number, len(actions))]  # type: ignore[no-any-return]  # an element of an int32 array
+
+
+class HeuristicPolicy(NamedTuple):
+    """Take an immediate win; else play at random among the actions that leave the opponent none, if there are any."""
+
+    def choose_action(self, rules: Any, state: Any, actions: Any, buffers: Any, number: int) -> int:
+        """See the class."""
+        for action in actions:
+            if _wins(rules, state, action, buffers[1]):
+                return action  # type: ignore[no-any-return]  # an element of an int32 array
+        num_safe = 0
+        for i in range(len(actions)):
+            if not _allows_win(rules, state, actions[i], buffers):
+                actions[i], actions[num_safe] = actions[num_safe], actions[i]
+                num_safe += 1
+        return actions[below(number, num_safe if num_safe > 0 else len(actions))]  # type: ignore[no-any-return]
+
+
+@compilable
+def _wins(rules: Any, state: Any, action: int, buffer: Any) -> bool:
+    after = step(rules, state, action)
+    if write_legal_actions(rules, after, buffer) > 0:
+        return False
+    result = outcome(rules, after)
+    return result > 0 if current_player(rules, after) == current_player(rules, state) else result < 0
+
+
+@compilable
+def _allows_win(rules: Any, state: Any, action: int, buffers: Any) -> bool:
+    """Whether the opponent, if he moves after `action`, can win at once."""
+    after = step(rules, state, action)
+    if current_player(rules, after) == current_player(rules, state):
+        return False
+    for i in range(write_legal_actions(rules, after, buffers[1])):
+        if _wins(rules, after, buffers[1, i], buffers[2]):
+            return True
+    return False
+
+
+@compilable
+def rollout(policy: Any, rules: Any, state: Any, stream: int, buffers: Any) -> float:
+    """The result, for the player to move in `state`, of one game played to its end by the policy."""
+    player = current_player(rules, state)
+    length = 0
+    num_legal = write_legal_actions(rules, state, buffers[0])
+    while num_legal > 0:
+        action = choose_action(policy, rules, state, buffers[0, :num_legal], buffers, draw(stream, length))
+        state = step(rules, state, action)
+        length += 1
+        num_legal = write_legal_actions(rules, state, buffers[0])
+    result = outcome(rules, state)
+    return result if current_player(rules, state) == player else -result
+
+
+@compilable
+def mean_rollout(policy: Any, rules: Any, state: Any, stream: int, num_rollouts: int, buffers: Any) -> float:
+    """The mean result of `num_rollouts` rollouts, each with a random stream of its own."""
+    total = 0.0
+    for i in range(num_rollouts):
+        total += rollout(policy, rules, state, draw(stream, i), buffers)
+    return total / num_rollouts
+
+
+@kernel
+def _evaluate_rows(
+    policy: Any, rules: Any, like: Any, rows: Any, streams: Any, num_rollouts: int, buffers: Any, values: Any
+) -> None:
+    for b in range(len(rows)):
+        state = unpack(like, rows[b])
+        values[b] = mean_rollout(policy, rules, state, streams[b], num_rollouts, buffers)
+
+
+class PlainRules(Generic[S]):
+    """A game in plain Python, seen as rules, so that rollouts can be interpreted on it."""
+
+    def __init__(self, game: Game[S]) -> None:
+        self.current_player = game.current_player
+        self.step = game.step
+        self.outcome = game.outcome
+        self._legal_actions = game.legal_actions
+
+    def write_legal_actions(self, state: S, out: Any) -> int:
+        """See `azero.games.compiled.write_legal_actions`."""
+        actions = self._legal_actions(state)
+        out[: len(actions)] = actions
+        return len(actions)
+
+
+class RolloutEvaluator:
+    """Values a state by rollouts, all legal actions weighing the same."""
+
+    def __init__(self, policy: RandomPolicy | HeuristicPolicy = RandomPolicy(), num_rollouts: int = 1) -> None:
+        """`policy` plays the rollouts, `num_rollouts` >= 1 of them for each leaf; more are slower and less noisy."""
+        if num_rollouts < 1:
+            raise ValueError(f"num_rollouts must be at least 1, got {num_rollouts}")
+        self.policy = policy
+        self.num_rollouts = num_rollouts
+
+    def evaluate(self, batch: StateBatch[Any]) -> Evaluation:
+        """The mean rollout of every state, each from its own stream."""
+        values = np.empty(len(batch), np.float32)
+        buffers = np.empty((NUM_BUFFERS, batch.game.num_actions), np.int32)
+        states: Sequence[Any] = batch.states
+        if isinstance(states, PackedStates):
+            rules, streams = batch.game.rules, batch.streams  # type: ignore[attr-defined]  # packed: a CompiledGame
+            _evaluate_rows(self.policy, rules, states.like, states.rows, streams, self.num_rollouts, buffers, values)
+        else:
+            rules = PlainRules(batch.game)
+            for b, state in enumerate(states):
+                stream = int(batch.streams[b])
+                values[b] = mean_rollout(self.policy, rules, state, stream, self.num_rollouts, buffers)
+        return Evaluation(batch.legal.astype(np.float32), values)

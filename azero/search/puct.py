@@ -1,0 +1,39 @@
+"""PUCT: the selection rule of AlphaZero (Silver et al. 2018, equation in the methods section)."""
+
+import math
+from typing import NamedTuple
+
+from azero.search.tree import Tree
+
+
+class PUCT(NamedTuple):
+    """Follow the edge with the largest Q + c(N) P sqrt(N) / (1 + n), with c(N) = c_puct + ln((1 + N + c_base) / c_base).
+
+    Q in [-1, 1] is the edge's mean value, P its prior, n its visits; N the visits of the node, its own evaluation
+    included. An unvisited edge has Q = V - fpu_reduction sqrt(sum of the visited edges' P), V being the node's mean
+    value: what is not tried is presumed a little worse than what is (first-play urgency as in KataGo).
+    """
+
+    c_puct: float = 1.25  # exploration, >= 0, for Q in [-1, 1]; AlphaZero: 1.25 (for Q in [0, 1] halve it)
+    c_base: float = 19652.0  # visits at which exploration begins to grow, > 0; AlphaZero: 19652
+    fpu_reduction: float = 0.2  # how much worse the untried is presumed to be, in [0, 2]; KataGo: 0.2
+
+    def choose_edge(self, tree: Tree, b: int, node: int, num_visits: int) -> int:
+        """See the class."""
+        first, last = tree.first_edge[b, node], tree.first_edge[b, node + 1]
+        total, visited_prior = float(tree.value[b, node]), 0.0
+        for edge in range(first, last):
+            if tree.visits[b, edge] > 0:
+                total += tree.total[b, edge]
+                visited_prior += tree.prior[b, edge]
+        unvisited_q = total / num_visits - self.fpu_reduction * math.sqrt(visited_prior)
+        growth = math.log((1 + num_visits + self.c_base) / self.c_base)
+        exploration = (self.c_puct + growth) * math.sqrt(num_visits)
+        best, best_score = first, -math.inf
+        for edge in range(first, last):
+            visits = tree.visits[b, edge]
+            q = tree.total[b, edge] / visits if visits > 0 else unvisited_q
+            score = q + exploration * tree.prior[b, edge] / (1 + visits)
+            if score > best_score:
+                best, best_score = edge, score
+        return best

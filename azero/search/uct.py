@@ -1,0 +1,31 @@
+"""UCT: UCB1 applied to trees (Kocsis, Szepesvari 2006)."""
+
+import math
+from typing import NamedTuple
+
+from azero.search.tree import Tree
+
+
+class UCT(NamedTuple):
+    """Follow the edge with the largest Q + c sqrt(ln N / n); an unvisited one goes first.
+
+    Q is the edge's mean reward, scaled to [0, 1]; N the visits of the node, its own evaluation included; n those of
+    the edge.
+    """
+
+    c: float = math.sqrt(2)  # exploration, >= 0; sqrt(2) in UCB1 for rewards in [0, 1]
+
+    def choose_edge(self, tree: Tree, b: int, node: int, num_visits: int) -> int:
+        """See the class."""
+        first, last = tree.first_edge[b, node], tree.first_edge[b, node + 1]
+        log_visits = math.log(num_visits)
+        best, best_score = first, -math.inf
+        for edge in range(first, last):
+            visits = tree.visits[b, edge]
+            if visits == 0:
+                return edge
+            # (Q + 1) / 2 orders the edges as Q / 2 does.
+            score = 0.5 * tree.total[b, edge] / visits + self.c * math.sqrt(log_visits / visits)
+            if score > best_score:
+                best, best_score = edge, score
+        return best
