@@ -1,0 +1,273 @@
+"""From a command line to typed settings: the only module besides the commands that knows hydra.
+
+A command is a function of one frozen dataclass. `configs/<command>.yaml` names its config groups; hydra composes them
+over the dataclass, so that every name and type is checked, puts the overrides of the command line on top, and
+`__post_init__` checks the ranges. Defaults live in the dataclasses, and the comment of a field is its help.
+
+The commands use hydra's compose API instead of `@hydra.main`, which also makes output directories, sets up logging, can
+change the working directory, and answers a typing error with a trace. Here a relative path means what it says, and a
+command writes only where it says. Groups, the grammar of overrides, `--cfg job` and `--multirun` are hydra's.
+"""
+
+import argparse
+import difflib
+import inspect
+import itertools
+import os
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from hydra import compose, initialize_config_dir
+from hydra.core.config_store import ConfigStore
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException, MissingConfigException, OverrideParseException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from azero.games import load_game
+
+T = TypeVar("T")
+
+_OVERRIDE = re.compile(r"\+{0,2}([A-Za-z_][\w.]*)=(.*)", re.DOTALL)
+_REASONS = {
+    "converted to Integer": "a whole number is needed",
+    "converted to Float": "a number is needed",
+    "is not a valid bool": "true or false is needed",
+    "not Optional": "a value is needed",
+}
+_FLAGS = """
+Flags:
+  --help, -h      this text
+  --cfg job       print all settings and stop
+  --multirun, -m  one run after the other, for every combination of values that commas separate: seed=1,2,3
+"""
+
+
+def command(schema: type[T], name: str, positional: str = "") -> Callable[[Callable[[T], None]], Callable[..., None]]:
+    """Make `function(settings)` the command `python -m azero.<name> option=value ...`.
+
+    `schema` is the dataclass of its settings: numbers, text, booleans, tuples of them, dataclasses, each perhaps None.
+    The field comments are the options' help, the function's docstring the command's. Words that are no override become
+    the field `positional`, a tuple of strings. The result takes the arguments, by default those of the process.
+
+    A wrong option, and any error that tells the user what to do (ValueError, OSError, ImportError, azero's own), is one
+    line on standard error and status 2; with AZERO_TRACEBACK=1 it is raised. Ctrl-C ends with status 130.
+    """
+
+    def decorate(function: Callable[[T], None]) -> Callable[..., None]:
+        @wraps(function)
+        def main(argv: Sequence[str] | None = None) -> None:
+            arguments = _parser(name, positional).parse_intermixed_args(argv)
+            try:
+                for words in _jobs(name, arguments.words, arguments.multirun):
+                    config = _compose(schema, name, words, positional)
+                    if arguments.help:
+                        about = inspect.getdoc(function) or ""
+                        sys.stdout.write(_help(name, _usage(name, positional), about, config))
+                    elif arguments.cfg:
+                        sys.stdout.write(OmegaConf.to_yaml(config))
+                    else:
+                        function(_build(config))
+            except KeyboardInterrupt:
+                sys.stderr.write(f"\nazero.{name}: interrupted\n")
+                sys.exit(130)
+            except Exception as error:
+                if os.environ.get("AZERO_TRACEBACK") or not _tells_the_user(error):
+                    raise
+                sys.stderr.write(f"azero.{name}: error: {error}\n")
+                sys.exit(2)
+
+        return main
+
+    return decorate
+
+
+def compose_settings(schema: type[T], name: str, words: Sequence[str] = ()) -> T:
+    """The settings that `python -m azero.<name> <words>` runs with. Raises ValueError for a wrong option."""
+    return cast(T, _build(_compose(schema, name, words)))
+
+
+def config_directory() -> Path:
+    """Where the configs lie: inside an installed package, beside it in a checkout."""
+    package = Path(__file__).resolve().parent
+    inside = package / "configs"
+    return inside if inside.is_dir() else package.parent / "configs"
+
+
+def _tells_the_user(error: Exception) -> bool:
+    return isinstance(error, (ValueError, OSError, ImportError)) or type(error).__module__.startswith("azero.")
+
+
+def _usage(name: str, positional: str) -> str:
+    return f"python -m azero.{name} {f'[{positional} ...] ' if positional else ''}[option=value ...] [--help]"
+
+
+def _parser(name: str, positional: str) -> argparse.ArgumentParser:
+    usage = _usage(name, positional)
+    parser = argparse.ArgumentParser(f"azero.{name}", usage=usage, add_help=False, allow_abbrev=False)
+    parser.add_argument("words", nargs="*")
+    parser.add_argument("-h", "--help", action="store_true")
+    parser.add_argument("-c", "--cfg", choices=["job"])
+    parser.add_argument("-m", "--multirun", action="store_true")
+    return parser
+
+
+def _jobs(name: str, words: list[str], multirun: bool) -> Iterator[Sequence[str]]:
+    """The words of each run: a single one, or with `multirun` one for each combination of values."""
+    choices = [_values(word) if multirun and _OVERRIDE.fullmatch(word) else [word] for word in words]
+    jobs = list(itertools.product(*choices))
+    for number, job in enumerate(jobs, 1):
+        if multirun:
+            sys.stderr.write(f"azero.{name}: run {number} of {len(jobs)}: {' '.join(job)}\n")
+        yield job
+
+
+def _values(override: str) -> list[str]:
+    with _one_line_errors():
+        parsed = OverridesParser.create().parse_override(override)
+        if not parsed.is_sweep_override():
+            return [override]
+        return [f"{parsed.get_key_element()}={value}" for value in parsed.sweep_string_iterator()]
+
+
+def _compose(schema: type[Any], name: str, words: Sequence[str], positional: str = "") -> DictConfig:
+    """The config of one run. Raises ValueError for a word that is no option, or a value that the option cannot have."""
+    structured = _writable(OmegaConf.structured(schema))
+    groups = _groups(name)
+    known = [*_options(structured), *groups]
+    overrides: list[str] = []
+    direct: dict[str, Any] = {}  # what goes past hydra's grammar: words, and a game, which may be a path
+    for word in words:
+        match = _OVERRIDE.fullmatch(word)
+        if match is None and not positional:
+            raise ValueError(f"{word!r} is no option; options are written name=value, --help lists them")
+        if match is None:
+            direct.setdefault(positional, []).append(word)
+        elif match[1] not in known:
+            raise ValueError(f"unknown option {match[1]!r};{_closest(match[1], known)} --help lists the options")
+        elif match[1] == "game":
+            direct["game"] = match[2]
+            overrides += _game_override(match[2], groups)
+        else:
+            overrides.append(word)
+    ConfigStore.instance().store("schema", structured)
+    with _one_line_errors(), initialize_config_dir(str(config_directory()), version_base="1.3"):
+        config = compose(name, overrides)
+    for key, value in direct.items():
+        OmegaConf.update(config, key, value)
+    return config
+
+
+def _groups(name: str) -> set[str]:
+    """The config groups that `configs/<name>.yaml` chooses from."""
+    defaults = OmegaConf.load(config_directory() / f"{name}.yaml").defaults
+    return {str(group) for entry in defaults if OmegaConf.is_dict(entry) for group in entry}
+
+
+def _game_override(game: str, groups: Iterable[str]) -> list[str]:
+    """How to tell hydra of a game: the settings that go with its name, or none for a game without a file of them.
+
+    Raises ValueError with the names that exist for one that is neither a game of azero nor "place:Class".
+    """
+    if "game" in groups and (config_directory() / "game" / f"{game}.yaml").is_file():
+        return [f"game={game}"]
+    if ":" not in game:
+        load_game(game)
+    return ["~game"] if "game" in groups else []
+
+
+def _writable(config: DictConfig) -> DictConfig:
+    """The config of a frozen dataclass, which OmegaConf makes read-only, open to hydra."""
+    OmegaConf.set_readonly(config, None)
+    for value in config.values():
+        if OmegaConf.is_dict(value):
+            _writable(value)
+    return config
+
+
+def _options(config: DictConfig, prefix: str = "") -> dict[str, tuple[Any, str]]:
+    """Every option's name, with its value and its field's comment, in the order of the fields."""
+    meanings = _field_comments(cast(type, OmegaConf.get_type(config)))
+    options: dict[str, tuple[Any, str]] = {}
+    for key, value in config.items():
+        name = f"{prefix}{key!s}"
+        if OmegaConf.is_dict(value):
+            options |= _options(value, f"{name}.")
+        else:
+            options[name] = value, meanings.get(str(key), "")
+    return options
+
+
+def _field_comments(schema: type) -> dict[str, str]:
+    """The comment on the line of each field of a dataclass, or else in the lines above it."""
+    comments: dict[str, str] = {}
+    above: list[str] = []
+    for line in inspect.getsource(schema).splitlines():
+        field = re.match(r"    (\w+):[^#]*(?:# *(.*))?$", line)
+        comment = re.match(r"    # *(.*)$", line)
+        if field:
+            comments[field[1]] = field[2] or " ".join(above)
+        above = [*above, comment[1]] if comment else []
+    return comments
+
+
+def _build(config: DictConfig) -> Any:
+    """The dataclass that a structured config stands for, with tuples for its lists."""
+    with _one_line_errors():
+        values = {str(key): value for key, value in config.items()}
+    for key, value in values.items():
+        if OmegaConf.is_dict(value):
+            values[key] = _build(value)
+        elif OmegaConf.is_list(value):
+            values[key] = tuple(value)
+    return cast(type, OmegaConf.get_type(config))(**values)
+
+
+def _help(name: str, usage: str, about: str, config: DictConfig) -> str:
+    lines = [f"usage: {usage}", "", about, "", "Options and their defaults:"]
+    for option, (value, meaning) in _options(config).items():
+        shown = "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+        start = f"  {f'{option}={shown}':<34} "
+        lines += textwrap.wrap(meaning, 110, initial_indent=start, subsequent_indent=" " * 37) or [start.rstrip()]
+    for group in sorted(_groups(name)):
+        choices = sorted(path.stem for path in (config_directory() / group).glob("*.yaml"))
+        lines += ["", f"Defaults that go together: {group}={' or '.join(choices)}"]
+    return "\n".join(lines) + "\n" + _FLAGS
+
+
+def _closest(name: str, allowed: Iterable[str]) -> str:
+    """A question that names the allowed word most like `name`, as a whole and in its last part, if any is like it."""
+
+    def likeness(other: str) -> float:
+        parts = name.rpartition(".")[2], other.rpartition(".")[2]
+        return difflib.SequenceMatcher(None, name, other).ratio() + difflib.SequenceMatcher(None, *parts).ratio()
+
+    best = max(allowed, key=likeness, default="")
+    return f" did you mean {best!r}?" if likeness(best) > 0.75 else ""
+
+
+@contextmanager
+def _one_line_errors() -> Iterator[None]:
+    """Turn what hydra and OmegaConf raise into a ValueError of one line."""
+    try:
+        yield
+    except MissingConfigException as error:
+        group, _, choice = str(error.missing_cfg_file).rpartition("/")
+        options = list(error.options or ())
+        known = f"there are {', '.join(options)}"
+        raise ValueError(f"unknown {group} {choice!r};{_closest(choice, options)} {known}") from error
+    except OverrideParseException as error:
+        raise ValueError(f"{error.override}: quote a value that holds = , or brackets: name='\"value\"'") from error
+    except (HydraException, OmegaConfBaseException) as error:
+        what = str(error).partition("\n")[0].removeprefix("Error merging override ")
+        if what.startswith("Ambiguous value"):
+            what += ": a list is written [a,b]; --multirun runs once with each"
+        reason = str(error.__cause__ or "").partition("\n")[0]
+        reason = next((plain for technical, plain in _REASONS.items() if technical in reason), reason)
+        raise ValueError(f"{what}: {reason}" if reason else what) from error
