@@ -7,7 +7,7 @@ kernels call the functions of this file, which find them by the type of the rule
 
 import sys
 from collections.abc import Hashable, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -58,7 +58,9 @@ class CompiledGame(Game[S]):
 
     def __init_subclass__(cls) -> None:
         """Make the kernels' disk cache see edits of the module that holds the rules."""
-        source = getattr(sys.modules.get(cls.__module__), "__file__", None)
+        rules = getattr(cls, "rules", None)  # None: each game makes its own
+        module = cls.__module__ if rules is None else type(rules).__module__
+        source = getattr(sys.modules.get(module), "__file__", None)
         if source is not None:
             add_source(source)
 
@@ -86,7 +88,9 @@ class CompiledGame(Game[S]):
         return float(self.rules.outcome(state))
 
     def observation(self, state: S) -> FloatArray:
-        """What a network sees."""
+        """What a network sees, if the rules have `write_observation`."""
+        if not hasattr(self.rules, "write_observation"):
+            return super().observation(state)
         planes = np.zeros(self.observation_shape, np.float32)
         self.rules.write_observation(state, planes)
         return planes
@@ -98,6 +102,18 @@ class CompiledGame(Game[S]):
         planes = np.zeros((len(states), *self.observation_shape), np.float32)
         _write_observations(self.rules, states.like, states.rows, planes)
         return planes
+
+    def state_text(self, state: S) -> str:
+        """The state's fields."""
+        return " ".join(map(str, cast(tuple[int, ...], state)))
+
+    def parse_state(self, text: str) -> S:
+        """The state with these fields. Raises ValueError unless they are as many integers as a state has."""
+        like = self.initial_state()
+        row = np.array(text.split(), np.int64)
+        if len(row) != len(cast(tuple[int, ...], like)):
+            raise ValueError(f"a state of {self.name} is a text like {self.state_text(like)!r}, not {text!r}")
+        return unpack(like, row)
 
 
 class PackedStates(Sequence[S]):

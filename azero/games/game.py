@@ -109,7 +109,12 @@ class Game(ABC, Generic[S]):
 
     def parse_state(self, text: str) -> S:
         """The state that `state_text` wrote. Raises ValueError for text that shows no state of this game."""
-        state: S = ast.literal_eval(text)
+        try:
+            state: S = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            raise ValueError(
+                f"{text!r} shows no state of {self.name}; one is {self.state_text(self.initial_state())!r}"
+            ) from None
         return state
 
     def check_action(self, state: S, action: int) -> int:
