@@ -44,7 +44,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 def compilable(function: Callable[P, R]) -> Callable[P, R]:
     """Let kernels call `function`, compiled into them; called from Python it runs as it stands, on any arguments."""
-    return cast(Callable[P, R], register_jitable(**_OPTIONS)(function))
+    return register_jitable(**_OPTIONS)(function)
 
 
 def dispatched(stub: Callable[P, R]) -> Callable[P, R]:

@@ -119,10 +119,13 @@ class PlainRules(Generic[S]):
         return len(actions)
 
 
+_RANDOM = RandomPolicy()
+
+
 class RolloutEvaluator:
     """Values a state by rollouts, all legal actions weighing the same."""
 
-    def __init__(self, policy: RandomPolicy | HeuristicPolicy = RandomPolicy(), num_rollouts: int = 1) -> None:
+    def __init__(self, policy: RandomPolicy | HeuristicPolicy = _RANDOM, num_rollouts: int = 1) -> None:
         """`policy` plays the rollouts, `num_rollouts` >= 1 of them for each leaf; more are slower and less noisy."""
         if num_rollouts < 1:
             raise ValueError(f"num_rollouts must be at least 1, got {num_rollouts}")

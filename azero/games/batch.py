@@ -31,7 +31,7 @@ class StateBatch(Generic[S]):
             return [row.tobytes() for row in self.states.rows]
         return self.states
 
-    def take(self, indices: Sequence[int]) -> "StateBatch[S]":
+    def take(self, indices: npt.ArrayLike) -> "StateBatch[S]":
         """The batch of the states at `indices`."""
         chosen = np.asarray(indices, np.int64)
         states = self.states[chosen] if isinstance(self.states, PackedStates) else [self.states[i] for i in chosen]

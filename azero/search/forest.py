@@ -77,16 +77,20 @@ class Forest(Generic[S]):
     def set_root(self, b: int, state: S, stream: int) -> None:
         """Empty tree b and make `state`, which must not be terminal, its root; `stream` is the search's randomness."""
         clear(self.tree, b)
-        self._set_root(b, state, stream)
+        self._place_root(b, state)
+        self.set_stream(b, stream)
 
-    def keep_subtree(self, b: int, edge: int, state: S, stream: int) -> None:
-        """Keep of tree b what is below `edge` of the root, which leads to `state`, for a search with a new stream."""
+    def keep_subtree(self, b: int, edge: int, state: S) -> None:
+        """Keep of tree b what is below `edge` of the root, which leads to the evaluated state `state`."""
         keep_subtree(self.tree, b, edge, np.empty(self.tree.player.shape[1], np.int32))
-        self._set_root(b, state, stream)
+        self._place_root(b, state)
 
-    def _set_root(self, b: int, state: S, stream: int) -> None:
-        self._roots[b] = state
+    def set_stream(self, b: int, stream: int) -> None:
+        """Give the next simulations in tree b a new stream of random numbers."""
         self._streams[b] = stream
+
+    def _place_root(self, b: int, state: S) -> None:
+        self._roots[b] = state
         if isinstance(self.game, CompiledGame):
             pack(state, self._root_rows[b])  # type: ignore[arg-type]  # a NamedTuple of integers
 
@@ -241,4 +245,4 @@ def _grow_fused(
 @compilable
 def _has_room(tree: Tree, b: int, num_actions: int) -> bool:
     size = tree.size[b]
-    return size + 1 < tree.player.shape[1] and tree.first_edge[b, size] + num_actions < tree.child.shape[1]
+    return bool(size + 1 < tree.player.shape[1] and tree.first_edge[b, size] + num_actions < tree.child.shape[1])

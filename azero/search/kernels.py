@@ -42,7 +42,7 @@ def expand(tree: Tree, b: int, edge: int, player: int, value: float, actions: An
 
     Its edges start with equal priors.
     """
-    node = tree.size[b]
+    node: int = tree.size[b]
     tree.size[b] = node + 1
     tree.child[b, edge] = node
     tree.player[b, node] = player

@@ -7,7 +7,7 @@ from azero.search.tree import Tree
 
 
 class PUCT(NamedTuple):
-    """Follow the edge with the largest Q + c(N) P sqrt(N) / (1 + n), with c(N) = c_puct + ln((1 + N + c_base) / c_base).
+    """Follow the edge with the largest Q + c P sqrt(N) / (1 + n), where c = c_puct + ln((1 + N + c_base) / c_base).
 
     Q in [-1, 1] is the edge's mean value, P its prior, n its visits; N the visits of the node, its own evaluation
     included. An unvisited edge has Q = V - fpu_reduction sqrt(sum of the visited edges' P), V being the node's mean
@@ -29,7 +29,8 @@ class PUCT(NamedTuple):
         unvisited_q = total / num_visits - self.fpu_reduction * math.sqrt(visited_prior)
         growth = math.log((1 + num_visits + self.c_base) / self.c_base)
         exploration = (self.c_puct + growth) * math.sqrt(num_visits)
-        best, best_score = first, -math.inf
+        best: int = first
+        best_score = -math.inf
         for edge in range(first, last):
             visits = tree.visits[b, edge]
             q = tree.total[b, edge] / visits if visits > 0 else unvisited_q

@@ -7,7 +7,7 @@ planted, and the edges of a node lie side by side, in random order, so that the 
 0 leads to the root, which is node 0: every path starts with it, and its visits are those of the root.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -38,9 +38,17 @@ def allocate(num_trees: int, num_nodes: int, num_edges: int) -> Tree:
     """B unplanted trees with room for N nodes and E edges each."""
     nodes = np.zeros((num_trees, num_nodes + 1), _NODE)
     edges = np.zeros((num_trees, num_edges), _EDGE)
-    node_views = (nodes[name] for name in ("first_edge", "player", "value"))
-    edge_views = (edges[name] for name in ("total", "visits", "child", "prior", "action"))
-    tree = Tree(*node_views, *edge_views, np.zeros(num_trees, np.int32))
+    tree = Tree(
+        first_edge=nodes["first_edge"],
+        player=nodes["player"],
+        value=nodes["value"],
+        total=edges["total"],
+        visits=edges["visits"],
+        child=edges["child"],
+        prior=edges["prior"],
+        action=edges["action"],
+        size=np.zeros(num_trees, np.int32),
+    )
     for b in range(num_trees):
         clear(tree, b)
     return tree
@@ -56,6 +64,8 @@ def clear(tree: Tree, b: int) -> None:
 def enlarged(tree: Tree, num_nodes: int, num_edges: int) -> Tree:
     """The same trees with room for more nodes and edges."""
     larger = allocate(len(tree.size), num_nodes, num_edges)
-    for old, new in zip(tree, larger, strict=True):
+    new: npt.NDArray[Any]
+    for name, new in larger._asdict().items():
+        old: npt.NDArray[Any] = getattr(tree, name)
         new[tuple(map(slice, old.shape))] = old
     return larger

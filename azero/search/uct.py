@@ -19,11 +19,12 @@ class UCT(NamedTuple):
         """See the class."""
         first, last = tree.first_edge[b, node], tree.first_edge[b, node + 1]
         log_visits = math.log(num_visits)
-        best, best_score = first, -math.inf
+        best: int = first
+        best_score = -math.inf
         for edge in range(first, last):
             visits = tree.visits[b, edge]
             if visits == 0:
-                return edge
+                return int(edge)
             # (Q + 1) / 2 orders the edges as Q / 2 does.
             score = 0.5 * tree.total[b, edge] / visits + self.c * math.sqrt(log_visits / visits)
             if score > best_score:
