@@ -125,7 +125,7 @@ def draw(stream: int, counter: int) -> int:
     Counter-based (SplitMix64; Steele, Lea, Flood 2014), so that what is drawn for one game, move or simulation does
     not depend on what ran beside it, in which order, or on how many threads.
     """
-    z = (stream + (counter + 1) * 0x9E3779B97F4A7C15) & _MASK64
+    z = (int(stream) + (int(counter) + 1) * 0x9E3779B97F4A7C15) & _MASK64
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK64
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK64
     return (z ^ (z >> 31)) >> 1

@@ -30,7 +30,7 @@ class RandomPolicy(NamedTuple):
 
     def choose_action(self, rules: Any, state: Any, actions: Any, buffers: Any, number: int) -> int:
         """See the class."""
-        return actions[below(number, len(actions))]  # type: ignore[no-any-return]  # an element of an int32 array
+        return int(actions[below(number, len(actions))])
 
 
 class HeuristicPolicy(NamedTuple):
@@ -39,14 +39,14 @@ class HeuristicPolicy(NamedTuple):
     def choose_action(self, rules: Any, state: Any, actions: Any, buffers: Any, number: int) -> int:
         """See the class."""
         for action in actions:
-            if _wins(rules, state, action, buffers[1]):
-                return action  # type: ignore[no-any-return]  # an element of an int32 array
+            if _wins(rules, state, int(action), buffers[1]):
+                return int(action)
         num_safe = 0
         for i in range(len(actions)):
-            if not _allows_win(rules, state, actions[i], buffers):
+            if not _allows_win(rules, state, int(actions[i]), buffers):
                 actions[i], actions[num_safe] = actions[num_safe], actions[i]
                 num_safe += 1
-        return actions[below(number, num_safe if num_safe > 0 else len(actions))]  # type: ignore[no-any-return]
+        return int(actions[below(number, num_safe if num_safe > 0 else len(actions))])
 
 
 @compilable
@@ -65,7 +65,7 @@ def _allows_win(rules: Any, state: Any, action: int, buffers: Any) -> bool:
     if current_player(rules, after) == current_player(rules, state):
         return False
     for i in range(write_legal_actions(rules, after, buffers[1])):
-        if _wins(rules, after, buffers[1, i], buffers[2]):
+        if _wins(rules, after, int(buffers[1, i]), buffers[2]):
             return True
     return False
 

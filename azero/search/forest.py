@@ -170,7 +170,7 @@ def _describe_leaf(rules: Any, root: Any, tree: Tree, b: int, path: Any, actions
     """
     state = root
     for edge in path[1:]:
-        state = step(rules, state, tree.action[b, edge])
+        state = step(rules, state, int(tree.action[b, edge]))
     num_legal = write_legal_actions(rules, state, actions)
     value = outcome(rules, state) if num_legal == 0 else 0.0
     return state, num_legal, current_player(rules, state), value
