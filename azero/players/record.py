@@ -1,0 +1,172 @@
+"""Records of games: one text file that a person can read and a program can replay.
+
+Like PGN, a game is header lines in brackets, an empty line, and the actions as the game writes them:
+
+    [game "connect4"]
+    [index "0"]
+    [first "uct:1000"]
+    [second "uct:100"]
+    [opening "2"]
+    [simulations "17000 1600"]
+    [moves "17 16"]
+    [result "1-0"]
+    [ending "X wins"]
+
+    3 2 3 3 ...
+
+No clock time is written, so that the same seed gives the same bytes.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from azero.games.game import Game, state_after, winner
+
+_RESULTS = {1.0: "1-0", 0.0: "0-1", 0.5: "1/2-1/2", None: "*"}
+_POINTS = {text: points for points, text in _RESULTS.items()}
+_HEADERS = ("game", "index", "first", "second", "opening", "moves", "simulations", "result", "ending")
+_HEADER_LINE = re.compile(r'\[(\w+) "(.*)"\]')
+_LINE_WIDTH = 100
+
+
+class Spent(NamedTuple):
+    """What a player spent on choosing in one game or many."""
+
+    num_moves: int = 0
+    num_simulations: int = 0
+    seconds: float = 0.0
+
+    def plus(self, other: "Spent") -> "Spent":
+        """Both together."""
+        return Spent(
+            self.num_moves + other.num_moves,
+            self.num_simulations + other.num_simulations,
+            self.seconds + other.seconds,
+        )
+
+
+@dataclass(frozen=True)
+class GameRecord:
+    """One game: who played, what was played, how it ended. Pairs are (who moves first, who moves second)."""
+
+    game: str  # the game's name
+    index: int  # number of the game in its match, >= 0
+    players: tuple[str, str]  # their names
+    num_opening_actions: int  # so many of the first actions were drawn, not chosen
+    actions: tuple[int, ...]  # all of them, the opening included
+    points: float | None  # of who moves first: 1, 0.5 or 0; None if the game was cut short
+    ending: str  # in words, one line: "X wins", "forfeit by O: ...", "cut after 10 moves"
+    spent: tuple[Spent, Spent] = (Spent(), Spent())
+
+    @property
+    def forfeited_by(self) -> int | None:
+        """The seat, 0 or 1, that lost the game by breaking a rule of the match; None in all other games."""
+        return (1 if self.points else 0) if self.ending.startswith("forfeit") else None
+
+
+def record_text(game: Game[Any], record: GameRecord) -> str:
+    """One game as text, ending with a line break."""
+    values = (
+        record.game,
+        record.index,
+        *record.players,
+        record.num_opening_actions,
+        " ".join(str(spent.num_moves) for spent in record.spent),
+        " ".join(str(spent.num_simulations) for spent in record.spent),
+        _RESULTS[record.points],
+        record.ending,
+    )
+    lines = [f'[{name} "{" ".join(str(value).split())}"]' for name, value in zip(_HEADERS, values, strict=True)]
+    line = ""
+    lines.append(line)
+    for action in record.actions:
+        word = _word(game, action)
+        if len(line) + len(word) >= _LINE_WIDTH:
+            lines.append(line.rstrip())
+            line = ""
+        line += f"{word} "
+    return "\n".join([*lines, line.rstrip()]) + "\n"
+
+
+def write_records(path: Path, game: Game[Any], records: Iterable[GameRecord]) -> None:
+    """Write games to a new file, each as soon as it comes. Raises FileExistsError rather than lose an old file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("x", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+        for record in records:
+            file.write(f"{record_text(game, record)}\n")
+            file.flush()
+
+
+def read_records(path: Path, game: Game[Any]) -> list[GameRecord]:
+    """The games in a file, every one replayed under the rules. Raises ValueError, saying where, for anything else."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is no record of games: it is not text") from None
+    starts = [number for number, line in enumerate(lines) if line.startswith(f"[{_HEADERS[0]} ")]
+    if any(line.strip() for line in lines[: starts[0] if starts else None]):
+        raise ValueError(f'{path}, line 1: a record of games begins with [{_HEADERS[0]} "..."]')
+    actions = {_word(game, action): action for action in range(game.num_actions)}
+    records = []
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        try:
+            record = _parse(lines[start:end], actions)
+            _replay(game, record)
+        except ValueError as error:
+            raise ValueError(f"{path}, the game at line {start + 1}: {error}") from None
+        records.append(record)
+    return records
+
+
+def _word(game: Game[Any], action: int) -> str:
+    """An action as one word."""
+    return "_".join(game.action_text(action).split())
+
+
+def _parse(lines: list[str], actions: dict[str, int]) -> GameRecord:
+    matches = [_HEADER_LINE.fullmatch(line) for line in lines[: len(_HEADERS)]]
+    headers = {match[1]: match[2] for match in matches if match}
+    if tuple(headers) != _HEADERS or any(line.startswith("[") for line in lines[len(_HEADERS) :]):
+        raise ValueError(f"the headers must be {', '.join(_HEADERS)}, in this order, once each")
+    words = " ".join(lines[len(_HEADERS) :]).split()
+    unknown = [word for word in words if word not in actions]
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is no action of this game")
+    if headers["result"] not in _POINTS:
+        raise ValueError(f"the result must be one of {', '.join(_POINTS)}, not {headers['result']!r}")
+    moves, simulations = (_numbers(headers, name, 2) for name in ("moves", "simulations"))
+    return GameRecord(
+        game=headers["game"],
+        index=_numbers(headers, "index", 1)[0],
+        players=(headers["first"], headers["second"]),
+        num_opening_actions=_numbers(headers, "opening", 1)[0],
+        actions=tuple(actions[word] for word in words),
+        points=_POINTS[headers["result"]],
+        ending=headers["ending"],
+        spent=(Spent(moves[0], simulations[0]), Spent(moves[1], simulations[1])),
+    )
+
+
+def _numbers(headers: dict[str, str], name: str, count: int) -> list[int]:
+    words = headers[name].split(" ")
+    if len(words) != count or not all(re.fullmatch(r"[0-9]{1,18}", word) for word in words):
+        raise ValueError(f"{name} must be {count} whole number{'s' * (count > 1)}, not {headers[name]!r}")
+    return list(map(int, words))
+
+
+def _replay(game: Game[Any], record: GameRecord) -> None:
+    """Raise ValueError unless the rules allow what was played and give the result that was written."""
+    if record.game != game.name:
+        raise ValueError(f"a game of {record.game}, not of {game.name}")
+    if record.num_opening_actions > len(record.actions):
+        raise ValueError(f"an opening of {record.num_opening_actions} in a game of {len(record.actions)} actions")
+    state = state_after(game, record.actions)
+    if record.points is None or (record.forfeited_by is not None and record.points != 0.5):
+        return
+    won_by = winner(game, state)
+    points = 0.5 if won_by is None else 1.0 - won_by
+    if points != record.points:
+        raise ValueError(f"the result is {_RESULTS[points]}, not {_RESULTS[record.points]}")

@@ -1,0 +1,196 @@
+"""Players in a few characters, as the commands take them.
+
+    random                  any legal action
+    flat:100                flat Monte Carlo, 100 rollouts a move
+    uct:1000                tree search by UCT with random rollouts, 1000 simulations a move
+    azero:PATH@200          tree search by PUCT with a trained network, 200 simulations a move
+    network:PATH            the network's policy alone, without search
+    human                   a person at the terminal; in azero.play only
+
+PATH is a run, one of its checkpoints, or a file of weights. In place of simulations, `0.5s` is half a second a move,
+and `1000,0.5s` whichever comes first. Options follow after commas, as in `uct:1000,c=1.0,sampled=4`:
+
+    c=1.0                   exploration (uct and azero; its meaning and default are those of `UCT` and `PUCT`)
+    rollout=heuristic       rollouts take immediate wins and prevent the opponent's (flat and uct); default: random
+    rollouts=4              rollouts for each simulation (uct)
+    sampled=4               the first 4 moves of a game are drawn in proportion to their visits (uct and azero)
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, NamedTuple, TypeVar
+
+from azero.evaluators.rollout import HeuristicPolicy, RandomPolicy, RolloutEvaluator
+from azero.games.game import Game
+from azero.players.player import FlatPlayer, NetworkPlayer, Player, RandomPlayer, SearchPlayer
+from azero.search.mcts import MCTS, Budget
+from azero.search.puct import PUCT
+from azero.search.uct import UCT
+
+S = TypeVar("S", bound=Hashable)
+
+_Maker = Callable[[Game[Any]], Player[Any]]
+_MAX_COUNT = 2**31 - 1  # what the trees' counters hold
+
+
+class PlayerSpec(NamedTuple):
+    """A player's description, read and checked."""
+
+    name: str  # the description itself
+    is_human: bool
+    maker: _Maker
+
+    def make(self, game: Game[S]) -> Player[S]:
+        """A new player. Raises ValueError or OSError if its network cannot be read or knows another game."""
+        player = self.maker(game)
+        player.name = self.name
+        return player
+
+
+def parse_player(text: str) -> PlayerSpec:
+    """Read a description such as "uct:1000". Raises ValueError that says what is wrong and what is allowed."""
+    text = text.strip()
+    kind, _, rest = text.partition(":")
+    if kind not in _KINDS:
+        examples = ", ".join(example for example, _ in _KINDS.values())
+        raise ValueError(f"unknown player {text!r};{_closest(kind, _KINDS)} players are {examples}")
+    example, read = _KINDS[kind]
+    try:
+        return PlayerSpec(text, kind == "human", read(rest))
+    except ValueError as error:
+        raise ValueError(f"player {text!r}: {error}; an example is {example}") from None
+
+
+def _read_random(text: str) -> _Maker:
+    _nothing(text)
+    return RandomPlayer
+
+
+def _read_human(text: str) -> _Maker:
+    _nothing(text)
+
+    def refuse(_game: Game[Any]) -> Player[Any]:
+        raise ValueError("a human cannot play here; python -m azero.play is the place")
+
+    return refuse
+
+
+def _read_flat(text: str) -> _Maker:
+    values = _values(text, "simulations", "rollout")
+    if "simulations" not in values:
+        raise ValueError("the number of rollouts is missing")
+    evaluator = RolloutEvaluator(values.get("rollout", RandomPolicy()))
+    return lambda game: FlatPlayer(game, evaluator, values["simulations"])
+
+
+def _read_uct(text: str) -> _Maker:
+    values = _values(text, "simulations", "seconds", "c", "rollout", "rollouts", "sampled")
+    budget = _budget(values)
+    rule = UCT(values["c"]) if "c" in values else UCT()
+    evaluator = RolloutEvaluator(values.get("rollout", RandomPolicy()), values.get("rollouts", 1))
+    return lambda game: SearchPlayer(MCTS(game, evaluator, rule), budget, values.get("sampled", 0))
+
+
+def _read_azero(text: str) -> _Maker:
+    path, at, settings = text.rpartition("@")
+    if not at:
+        raise ValueError("the simulations of a move are missing; the network without search is network:PATH")
+    path = _path(path)
+    values = _values(settings, "simulations", "seconds", "c", "sampled")
+    budget = _budget(values)
+    rule = PUCT(values["c"]) if "c" in values else PUCT()
+    return lambda game: SearchPlayer(MCTS(game, _load(game, path), rule), budget, values.get("sampled", 0))
+
+
+def _read_network(text: str) -> _Maker:
+    path = _path(text)
+    return lambda game: NetworkPlayer(game, _load(game, path))
+
+
+def _load(game: Game[Any], path: str) -> Any:
+    from azero.evaluators.network import load_network
+
+    return load_network(path)
+
+
+def _nothing(text: str) -> None:
+    if text:
+        raise ValueError("nothing may follow this kind of player")
+
+
+def _path(text: str) -> str:
+    if not text or "\0" in text:
+        raise ValueError("the path of a run, a checkpoint or a file of weights is missing")
+    return text
+
+
+def _values(text: str, *allowed: str) -> dict[str, Any]:
+    """The settings in `text`, by name: a bare number is "simulations", one that ends in s "seconds"."""
+    values: dict[str, Any] = {}
+    for word in text.split(",") if text else []:
+        name, equals, value = (part.strip() for part in word.partition("="))
+        if not equals:
+            name, value = "seconds" if word.endswith("s") else "simulations", name
+        if name not in allowed:
+            raise ValueError(f"unknown {name!r};{_closest(name, allowed)} allowed are {', '.join(allowed)}")
+        if name in values:
+            raise ValueError(f"{name} is given twice")
+        values[name] = _READERS[name](name, value)
+    return values
+
+
+def _budget(values: dict[str, Any]) -> Budget:
+    if "simulations" not in values and "seconds" not in values:
+        raise ValueError("the simulations of a move are missing")
+    return Budget(values.get("simulations"), values.get("seconds"))
+
+
+def _count(name: str, text: str) -> int:
+    if not re.fullmatch("[0-9]{1,10}", text) or not 1 <= int(text) <= _MAX_COUNT:
+        hint = "; the network without search is network:PATH" if name == "simulations" else ""
+        raise ValueError(f"{name} must be a whole number from 1 to {_MAX_COUNT}, not {text!r}{hint}")
+    return int(text)
+
+
+def _number(name: str, text: str) -> float:
+    if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{0,9})?", text):
+        raise ValueError(f"{name} must be a number like 1.5, at least 0, not {text!r}")
+    return float(text)
+
+
+def _seconds(name: str, text: str) -> float:
+    seconds = _number(name, text.removesuffix("s"))
+    if seconds == 0:
+        raise ValueError("seconds must be above 0")
+    return seconds
+
+
+def _policy(name: str, text: str) -> RandomPolicy | HeuristicPolicy:
+    policies: dict[str, RandomPolicy | HeuristicPolicy] = {"random": RandomPolicy(), "heuristic": HeuristicPolicy()}
+    if text not in policies:
+        raise ValueError(f"{name} must be {' or '.join(policies)}, not {text!r}")
+    return policies[text]
+
+
+def _closest(word: str, allowed: Iterable[str]) -> str:
+    close = difflib.get_close_matches(word, allowed, 1)
+    return f" did you mean {close[0]!r}?" if close else ""
+
+
+_READERS: dict[str, Callable[[str, str], Any]] = {
+    "simulations": _count,
+    "seconds": _seconds,
+    "c": _number,
+    "rollout": _policy,
+    "rollouts": _count,
+    "sampled": _count,
+}
+_KINDS: dict[str, tuple[str, Callable[[str], _Maker]]] = {
+    "random": ("random", _read_random),
+    "flat": ("flat:100", _read_flat),
+    "uct": ("uct:1000", _read_uct),
+    "azero": ("azero:PATH@200", _read_azero),
+    "network": ("network:PATH", _read_network),
+    "human": ("human", _read_human),
+}
