@@ -39,7 +39,9 @@ _REASONS = {
     "converted to Integer": "a whole number is needed",
     "converted to Float": "a number is needed",
     "is not a valid bool": "true or false is needed",
+    "is not a ListConfig": "a list is needed: [a,b]",
     "not Optional": "a value is needed",
+    "Ambiguous value": "a list is written [a,b]; --multirun runs once with each",
 }
 _FLAGS = """
 Flags:
@@ -67,13 +69,14 @@ def command(schema: type[T], name: str, positional: str = "") -> Callable[[Calla
             try:
                 for words in _jobs(name, arguments.words, arguments.multirun):
                     config = _compose(schema, name, words, positional)
+                    settings = _build(config)
                     if arguments.help:
                         about = inspect.getdoc(function) or ""
                         sys.stdout.write(_help(name, _usage(name, positional), about, config))
                     elif arguments.cfg:
                         sys.stdout.write(OmegaConf.to_yaml(config))
                     else:
-                        function(_build(config))
+                        function(settings)
             except KeyboardInterrupt:
                 sys.stderr.write(f"\nazero.{name}: interrupted\n")
                 sys.exit(130)
@@ -265,9 +268,8 @@ def _one_line_errors() -> Iterator[None]:
     except OverrideParseException as error:
         raise ValueError(f"{error.override}: quote a value that holds = , or brackets: name='\"value\"'") from error
     except (HydraException, OmegaConfBaseException) as error:
-        what = str(error).partition("\n")[0].removeprefix("Error merging override ")
-        if what.startswith("Ambiguous value"):
-            what += ": a list is written [a,b]; --multirun runs once with each"
-        reason = str(error.__cause__ or "").partition("\n")[0]
-        reason = next((plain for technical, plain in _REASONS.items() if technical in reason), reason)
-        raise ValueError(f"{what}: {reason}" if reason else what) from error
+        what, *details = str(error).removeprefix("Error merging override ").split("\n")[:2]
+        details += str(error.__cause__ or "").split("\n")[:1]
+        shown = ": ".join(line.rstrip(".:") for line in (what, *details) if line and not line.startswith(" "))
+        plain = next((reason for technical, reason in _REASONS.items() if technical in shown), "")
+        raise ValueError(f"{what}: {plain}" if plain else shown) from error
