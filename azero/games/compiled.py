@@ -52,17 +52,25 @@ def write_observation(rules: Any, state: Any, planes: Any) -> None:
 
 
 class CompiledGame(Game[S]):
-    """A game whose `rules` (see the functions above) serve both plain Python and kernels."""
+    """A game whose `rules` (see the functions above) serve both plain Python and kernels.
 
-    rules: Any
+    A subclass has its rules in the class, or sets them where it is made, if they have parameters.
+    """
 
     def __init_subclass__(cls) -> None:
-        """Make the kernels' disk cache see edits of the module that holds the rules."""
-        rules = getattr(cls, "rules", None)  # None: each game makes its own
-        module = cls.__module__ if rules is None else type(rules).__module__
-        source = getattr(sys.modules.get(module), "__file__", None)
-        if source is not None:
-            add_source(source)
+        """Prepare rules that stand in the class."""
+        if "rules" in vars(cls):
+            _prepare(cls.rules)
+
+    @property
+    def rules(self) -> Any:
+        """What kernels are given."""
+        return self._rules
+
+    @rules.setter
+    def rules(self, rules: Any) -> None:
+        _prepare(rules)
+        self._rules = rules
 
     def initial_state(self) -> S:
         """The state in which a game starts."""
@@ -114,6 +122,20 @@ class CompiledGame(Game[S]):
         if len(row) != len(cast(tuple[int, ...], like)):
             raise ValueError(f"a state of {self.name} is a text like {self.state_text(like)!r}, not {text!r}")
         return unpack(like, row)
+
+
+def _prepare(rules: Any) -> None:
+    """Make the kernels' disk cache see edits of the rules, and Numba tell them from all others.
+
+    It takes NamedTuples for the same class if their names, fields and types are the same: hence full names.
+    """
+    for part in (type(rules), type(rules.initial_state())):
+        if not hasattr(part, "_fields"):
+            raise ValueError(f"compiled rules and their states must be NamedTuples, and {part.__qualname__} is not")
+        part.__name__ = f"{part.__module__}.{part.__qualname__}"
+    source = getattr(sys.modules.get(type(rules).__module__), "__file__", None)
+    if source is not None:
+        add_source(source)
 
 
 class PackedStates(Sequence[S]):

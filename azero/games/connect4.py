@@ -5,7 +5,7 @@ Actions: 7, the columns 0-6 from the left; a stone falls to the lowest free cell
 Observation: float32[2, 6, 7], row 0 at the top; plane 0 the mover's stones, plane 1 the opponent's.
 Outcome: -1 for the player to move when the opponent has four in a row; 0 when the board is full.
 End: four in a row across, up or diagonally, or 42 stones.
-Symmetries: the mirror image.
+Symmetries: 2, the identity and the mirror image.
 
 A board is an integer, seven bits a column; the seventh bit stays free, so that no line wraps around an edge:
 

@@ -4,8 +4,8 @@ Players: X (player 0) and O.
 Actions: 9, the cells 0-8 row by row from the top left.
 Observation: float32[2, 3, 3]; plane 0 the mover's stones, plane 1 the opponent's.
 Outcome: -1 for the player to move when the opponent has three in a row; 0 when the board is full.
-End: three in a row, or nine stones.
-Symmetries: the 8 of the square.
+End: three in a row, or 9 stones.
+Symmetries: 8, those of the square.
 """
 
 from functools import partial

@@ -1,0 +1,193 @@
+"""What holds for every game of azero, and a new one gets for free: laws, twins, and OpenSpiel's opinion."""
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyspiel
+import pytest
+from hypothesis import given
+from hypothesis.strategies import integers, lists
+
+import azero.games
+from azero._jit import below, draw, kernel
+from azero.games import GAMES
+from azero.games.check import check_game
+from azero.games.compiled import current_player, initial_state, outcome, step, write_legal_actions
+from azero.games.game import IllegalActionError, state_after
+from tests.games.playing import ALL_GAMES, COMPILED, random_game, states_along
+from tests.naive import games as naive
+
+TWINS = {"connect4": naive.Connect4(), "tictactoe": naive.TicTacToe()}
+OPEN_SPIEL = {"connect4": "connect_four", "tictactoe": "tic_tac_toe"}
+MACHINERY = {"__init__", "batch", "board", "check", "compiled", "game"}
+every_game = pytest.mark.parametrize("game", ALL_GAMES, ids=lambda game: game.name)
+
+
+def test_every_file_of_a_game_is_in_the_list_of_games():
+    files = {path.stem for path in Path(azero.games.__file__).parent.glob("*.py")} - MACHINERY
+    assert files == {place.removeprefix("azero.games.").partition(":")[0] for place in GAMES.values()}
+    assert [game.name for game in ALL_GAMES] == sorted(GAMES)
+
+
+@every_game
+def test_the_laws_hold(game):
+    assert check_game(game, num_games=50 if COMPILED else 10, seed=1) > 0
+
+
+@every_game
+def test_the_fact_sheet_agrees_with_the_game(game):
+    sheet = dict(re.findall(r"^(\w+): (.+)$", sys.modules[type(game).__module__].__doc__, re.MULTILINE))
+    assert list(sheet) == ["Players", "Actions", "Observation", "Outcome", "End", "Symmetries"]
+
+    def numbers(heading):
+        return [int(number) for number in re.findall(r"(?<![\w.])-?\d+\b", sheet[heading])]
+
+    results = {game.outcome(state_after(game, random_game(game, seed))) for seed in range(500)}
+    assert sheet["Players"] == "{} (player 0) and {}.".format(*game.player_names)
+    assert numbers("Actions")[0] == game.num_actions
+    assert f"float32{list(game.observation_shape)}" in sheet["Observation"]
+    assert set(numbers("Outcome")) == results
+    assert numbers("End") == [game.max_game_length]
+    assert numbers("Symmetries") == [1 + len(game.symmetries())]
+
+
+@every_game
+def test_the_naive_twin_plays_the_same_games(game):
+    twin = TWINS[game.name]
+    for seed in range(100):
+        actions = random_game(game, seed)
+        for state, other in zip(states_along(game, actions), states_along(twin, actions), strict=True):
+            assert game.legal_actions(state) == twin.legal_actions(other)
+            assert game.is_terminal(state) == (not twin.legal_actions(other))
+            assert game.current_player(state) == twin.current_player(other)
+            assert game.observation(state).tolist() == twin.observation(other)
+            assert game.state_text(state).startswith(twin.picture(other))
+        assert game.outcome(state) == twin.outcome(other)
+
+
+@kernel
+def record_games(rules, num_games, max_length, num_actions):
+    """Random games: their actions, the players to move, the legal actions as bits, and the first player's result."""
+    actions = np.zeros((num_games, max_length), np.int64)
+    players = np.zeros((num_games, max_length + 1), np.int64)
+    legal_bits = np.zeros((num_games, max_length + 1), np.int64)
+    lengths, results = np.zeros(num_games, np.int64), np.zeros(num_games, np.float64)
+    legal = np.zeros(num_actions, np.int32)
+    for g in range(num_games):
+        state, ply = initial_state(rules), 0
+        while True:
+            num_legal = write_legal_actions(rules, state, legal)
+            players[g, ply] = current_player(rules, state)
+            for i in range(num_legal):
+                legal_bits[g, ply] |= 1 << legal[i]
+            if num_legal == 0:
+                break
+            actions[g, ply] = legal[below(draw(g, ply), num_legal)]
+            state = step(rules, state, actions[g, ply])
+            ply += 1
+        lengths[g] = ply
+        results[g] = outcome(rules, state) if current_player(rules, state) == 0 else -outcome(rules, state)
+    return actions, players, legal_bits, lengths, results
+
+
+@every_game
+def test_open_spiel_agrees_on_every_move_of_100_000_random_games(game):
+    num_games = 100_000 if COMPILED else 1_000
+    record = record_games(game.rules, num_games, game.max_game_length, game.num_actions)
+    lists = [
+        [action for action in range(game.num_actions) if bits >> action & 1] for bits in range(1 << game.num_actions)
+    ]
+    reference = pyspiel.load_game(OPEN_SPIEL[game.name])
+    for actions, players, legal_bits, length, result in zip(*(array.tolist() for array in record), strict=True):
+        state = reference.new_initial_state()
+        for action, player, bits in zip(actions[:length], players, legal_bits, strict=False):
+            assert state.current_player() == player
+            assert state.legal_actions() == lists[bits]
+            state.apply_action(action)
+        assert state.is_terminal()
+        assert state.returns() == [result, -result]
+
+
+positions = lists(integers(0, 1 << 30), max_size=42)
+
+
+def position(game, choices):
+    """The state that the choices lead to, each taken as one of the legal actions."""
+    state = game.initial_state()
+    for choice in choices:
+        if legal := game.legal_actions(state):
+            state = game.step(state, legal[choice % len(legal)])
+    return state
+
+
+@every_game
+@given(choices=positions)
+def test_a_position_is_read_back_from_its_text(game, choices):
+    state = position(game, choices)
+    assert game.parse_state(game.state_text(state)) == state
+
+
+@every_game
+@given(choices=positions)
+def test_every_symmetry_can_be_undone_by_a_symmetry(game, choices):
+    state = position(game, choices)
+    for symmetry in game.symmetries():
+        assert any(other.state(symmetry.state(state)) == state for other in game.symmetries())
+
+
+@every_game
+@given(choices=positions)
+def test_a_policy_mirrored_with_its_board_chooses_the_mirrored_move(game, choices):
+    state = position(game, choices)
+    policy = np.arange(game.num_actions)  # tells every action from every other
+    for symmetry in game.symmetries():
+        moved = np.zeros(game.num_actions)
+        moved[list(symmetry.actions)] = policy
+        image = symmetry.state(state)
+        for action in game.legal_actions(image):
+            assert game.step(image, action) == symmetry.state(game.step(state, int(moved[action])))
+
+
+@every_game
+@given(choices=positions)
+def test_stones_played_by_one_player_in_another_order_give_the_same_position(game, choices):
+    actions = random_game(game, choices[0] if choices else 0)[:4]
+    first, second, third, fourth = actions
+    swapped = [third, second, first, fourth]
+    if len(set(actions)) == 4:
+        assert state_after(game, actions) == state_after(game, swapped)
+
+
+@every_game
+@pytest.mark.parametrize("action", [-1, 7, 3.0, "3", None, 10**30, float("nan"), [3]])
+def test_an_action_that_is_none_of_the_legal_ones_is_refused_and_changes_nothing(game, action):
+    state = state_after(game, [3, 0, 1])
+    if game.name == "tictactoe" and action == 7:
+        action = 9
+    legal, text = game.legal_actions(state), game.state_text(state)
+    with pytest.raises(
+        IllegalActionError, match=rf"^{game.name}: {re.escape(repr(action))} is not legal here; legal: \d"
+    ):
+        game.step(state, action)
+    assert (game.legal_actions(state), game.state_text(state)) == (legal, text)
+
+
+@every_game
+def test_actions_of_numpy_are_taken_and_leave_plain_integers_behind(game):
+    state = game.step(game.initial_state(), np.int64(3))
+    assert state == state_after(game, [3])
+    assert all(type(field) is int for field in state)
+
+
+@every_game
+def test_searching_on_from_a_state_does_not_change_it(game):
+    state = game.initial_state()
+    before = hash(state), game.state_text(state)
+    for seed in range(20):
+        state_after(game, random_game(game, seed))
+    first, second = game.step(state, 0), game.step(state, 1)
+    game.step(first, 2)
+    assert (hash(state), game.state_text(state)) == before
+    assert second == game.step(state, 1)

@@ -1,0 +1,1 @@
+"""Slow twins of what azero computes: obvious code, none of it shared with azero."""
