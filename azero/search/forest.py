@@ -58,7 +58,7 @@ class Forest(Generic[S]):
         self.num_evaluations = 0
         self._rules = game.rules if isinstance(game, CompiledGame) else PlainRules(game)
         self._like = game.initial_state()
-        self._roots: list[S] = [self._like] * num_trees
+        self.roots: list[S] = [self._like] * num_trees
         self._streams = np.zeros(num_trees, np.int64)
         num_fields = len(self._like) if isinstance(game, CompiledGame) else 0  # type: ignore[arg-type]  # a NamedTuple
         self._root_rows = np.zeros((num_trees, num_fields), np.int64)
@@ -90,7 +90,7 @@ class Forest(Generic[S]):
         self._streams[b] = stream
 
     def _place_root(self, b: int, state: S) -> None:
-        self._roots[b] = state
+        self.roots[b] = state
         if isinstance(self.game, CompiledGame):
             pack(state, self._root_rows[b])  # type: ignore[arg-type]  # a NamedTuple of integers
 
@@ -157,7 +157,7 @@ class Forest(Generic[S]):
         for b in trees:
             path = leaves.path[b, : leaves.depth[b]]
             state, leaves.num_legal[b], leaves.player[b], leaves.value[b] = _describe_leaf(
-                self._rules, self._roots[b], self.tree, b, path, leaves.actions[b]
+                self._rules, self.roots[b], self.tree, b, path, leaves.actions[b]
             )
             states.append(state)
         return states

@@ -13,7 +13,7 @@ class UCT(NamedTuple):
     the edge.
     """
 
-    c: float = math.sqrt(2)  # exploration, >= 0; sqrt(2) in UCB1 for rewards in [0, 1]
+    c: float = 1.0  # exploration, >= 0; UCB1: sqrt(2). On Connect Four 0.7 to 1.4 play equally well
 
     def choose_edge(self, tree: Tree, b: int, node: int, num_visits: int) -> int:
         """See the class."""

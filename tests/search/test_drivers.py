@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from azero.evaluators.evaluator import Evaluation
 from azero.evaluators.rollout import HeuristicPolicy, RandomPolicy, RolloutEvaluator
 from azero.games import load_game

@@ -1,0 +1,228 @@
+"""Self-play: many games at once, each deciding its actions by search, as the training data.
+
+Every thread advances its own set of games in lock-step, one evaluator call for all of them, and starts the next game
+in the place of a finished one. Kernels and networks run without the GIL, so threads use the cores; nothing is copied
+between them. All that is random in a game comes from the run's seed and the game's number, so a game is the same
+whatever is played beside it and by however many threads.
+"""
+
+import itertools
+import os
+import threading
+from collections.abc import Callable, Hashable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from azero._jit import below, draw
+from azero.evaluators.evaluator import Evaluator
+from azero.games.game import FloatArray, Game, winner
+from azero.learning.replay import Samples
+from azero.search.forest import Forest
+from azero.search.mcts import DirichletNoise, add_root_noise, sample_action, search_result
+
+S = TypeVar("S", bound=Hashable)
+
+_OPENING = 1 << 42  # counters in a game's stream, beyond those of its plies
+
+
+@dataclass(frozen=True)
+class SelfPlaySettings:
+    """How the games that are learned from are played."""
+
+    games: int = 256  # games in an iteration, >= 1
+    simulations: int = 64  # of the search for each action, >= 1; AlphaZero: 800
+    parallel_games: int = 64  # games that each thread plays side by side, >= 1; also the largest batch of the network
+    threads: int = 0  # 0: one for each core
+    temperature: float = 1.0  # for drawing an action from the visits, >= 0; AlphaZero: 1
+    temperature_plies: int = 15  # plies it applies to, >= 0; then the most visited action. AlphaZero: 30 in chess
+    random_plies: int = 0  # a game begins with up to so many uniformly random actions, >= 0, for variety
+    noise: DirichletNoise = field(default_factory=DirichletNoise)  # exploration at the root
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a value out of range."""
+        least = {
+            "games": 1, "simulations": 1, "parallel_games": 1, "threads": 0,
+            "temperature": 0, "temperature_plies": 0, "random_plies": 0,
+        }  # fmt: skip
+        for name, limit in least.items():
+            if not getattr(self, name) >= limit:
+                raise ValueError(f"selfplay.{name} must be at least {limit}, got {getattr(self, name)}")
+
+    def num_threads(self) -> int:
+        """The threads that play."""
+        return self.threads or len(os.sched_getaffinity(0))
+
+
+@dataclass
+class PlayedGame(Generic[S]):
+    """One game: its actions, and what the search said of every state that is learned from."""
+
+    number: int
+    actions: list[int] = field(default_factory=list)  # all of them, random opening included
+    states: list[S] = field(default_factory=list)  # the states searched
+    legal: list[np.ndarray[Any, np.dtype[np.bool_]]] = field(default_factory=list)  # bool[A] each
+    policies: list[FloatArray] = field(default_factory=list)  # float32[A] each: the shares of the visits
+    values: list[float] = field(default_factory=list)  # the roots' values for their players to move
+    winner: int | None = None  # 0, 1, or None for a draw
+
+
+@dataclass
+class SelfPlayCounts:
+    """What the games of an iteration took."""
+
+    positions: int = 0  # searches, each deciding one action
+    simulations: int = 0
+    evaluations: int = 0  # leaves that the evaluator was asked for; the other simulations ended in finished games
+
+    def add(self, other: "SelfPlayCounts") -> None:
+        """Count another thread's work in."""
+        self.positions += other.positions
+        self.simulations += other.simulations
+        self.evaluations += other.evaluations
+
+
+class SelfPlay(Generic[S]):
+    """Plays the games of an iteration."""
+
+    def __init__(self, game: Game[S], rule: Any, settings: SelfPlaySettings) -> None:
+        """`rule` is the selection rule of the search, usually PUCT(...)."""
+        self.game = game
+        self.rule = rule
+        self.settings = settings
+
+    def play(
+        self, evaluator: Evaluator, stream: int, first: int, on_game: Callable[[PlayedGame[S]], None] | None = None
+    ) -> tuple[list[PlayedGame[S]], SelfPlayCounts]:
+        """Games number `first`, `first + 1`, ... of the run whose stream this is, in that order, and what they took.
+
+        `on_game` hears of each finished game. An exception in a thread, or Ctrl-C, stops all of them and is raised.
+        """
+        numbers = iter(range(first, first + self.settings.games))
+        stop, lock = threading.Event(), threading.Lock()
+        num_threads = self.settings.num_threads()
+        workers = [_Worker(self, evaluator, stream, _locked(numbers, lock), on_game) for _ in range(num_threads)]
+        with ThreadPoolExecutor(num_threads) as pool:
+            futures = [pool.submit(worker.run, stop) for worker in workers]
+            try:
+                wait(futures, return_when=FIRST_EXCEPTION)
+            finally:
+                stop.set()
+        counts = SelfPlayCounts()
+        games = [game for future in futures for game in future.result()]
+        for worker in workers:
+            counts.add(worker.counts)
+        return sorted(games, key=lambda game: game.number), counts
+
+
+def _locked(numbers: Iterator[int], lock: threading.Lock) -> Iterator[int]:
+    while True:
+        with lock:
+            number = next(numbers, None)
+        if number is None:
+            return
+        yield number
+
+
+class _Worker(Generic[S]):
+    """One thread's games."""
+
+    def __init__(
+        self,
+        play: SelfPlay[S],
+        evaluator: Evaluator,
+        stream: int,
+        numbers: Iterator[int],
+        on_game: Callable[[PlayedGame[S]], None] | None,
+    ) -> None:
+        self.settings, self.game = play.settings, play.game
+        self.stream, self.numbers, self.on_game = stream, numbers, on_game
+        self.counts = SelfPlayCounts()
+        self.finished: list[PlayedGame[S]] = []
+        self.forest = Forest(play.game, evaluator, play.rule, num_trees=self.settings.parallel_games)
+        self.games: dict[int, PlayedGame[S]] = {}  # by tree
+
+    def run(self, stop: threading.Event) -> list[PlayedGame[S]]:
+        """Play until the numbers run out."""
+        for b, number in enumerate(itertools.islice(self.numbers, self.settings.parallel_games)):
+            self.start_game(b, number)
+        while self.games and not stop.is_set():
+            trees = np.fromiter(self.games, np.int32)
+            self.forest.simulate(trees)
+            visits = self.forest.tree.visits[trees, 0]
+            for b in trees[visits == 1].tolist():
+                add_root_noise(self.forest, b, self.settings.noise, self.search_stream(b))
+            for b in trees[visits > self.goals(trees)].tolist():
+                self.act(b)
+        self.counts.evaluations = self.forest.num_evaluations
+        return self.finished
+
+    def goals(self, trees: np.ndarray[Any, np.dtype[np.int32]]) -> Any:
+        """The simulations each search is given: a forced action needs no more than one."""
+        num_edges = self.forest.tree.first_edge[trees, 1] - self.forest.tree.first_edge[trees, 0]
+        return np.where(num_edges == 1, 1, self.settings.simulations)
+
+    def start_game(self, b: int, number: int) -> None:
+        """Begin a game in tree b with its random actions, of which at least one more is to follow."""
+        game, stream = self.game, draw(self.stream, number)
+        played = PlayedGame[S](number)
+        state = game.initial_state()
+        for i in range(below(draw(stream, _OPENING), self.settings.random_plies + 1)):
+            legal = game.legal_actions(state)
+            action = legal[below(draw(stream, _OPENING + 1 + i), len(legal))]
+            after = game.step(state, action)
+            if game.is_terminal(after):
+                break
+            state = after
+            played.actions.append(action)
+        self.games[b] = played
+        self.forest.set_root(b, state, self.search_stream(b))
+
+    def search_stream(self, b: int) -> int:
+        """The random numbers of the search in tree b: those of the game's number and ply."""
+        return draw(draw(self.stream, self.games[b].number), len(self.games[b].actions))
+
+    def act(self, b: int) -> None:
+        """Choose an action from the finished search in tree b, and go on to the next state or game."""
+        settings, game, played = self.settings, self.game, self.games[b]
+        state, stream = self.forest.roots[b], self.search_stream(b)
+        num_simulations = int(self.forest.tree.visits[b, 0]) - 1
+        result = search_result(self.forest, b, num_simulations, seconds=0.0)
+        hot = len(played.actions) < settings.temperature_plies
+        action = sample_action(result, settings.temperature if hot else 0.0, stream)
+        legal = np.zeros(game.num_actions, np.bool_)
+        legal[result.actions] = True
+        played.states.append(state)
+        played.legal.append(legal)
+        played.policies.append(result.policy(game.num_actions))
+        played.values.append(result.value)
+        played.actions.append(action)
+        self.counts.positions += 1
+        self.counts.simulations += num_simulations
+        state = game.step(state, action)
+        if not game.is_terminal(state):
+            self.forest.set_root(b, state, self.search_stream(b))
+            return
+        played.winner = winner(game, state)
+        self.finished.append(played)
+        del self.games[b]
+        if self.on_game:
+            self.on_game(played)
+        for number in itertools.islice(self.numbers, 1):
+            self.start_game(b, number)
+
+
+def samples_of(game: Game[S], games: list[PlayedGame[S]]) -> Samples:
+    """One sample for each searched state: its observation, and the targets for the player to move in it."""
+    states = [state for played in games for state in played.states]
+    players = np.array([game.current_player(state) for state in states])
+    winners = np.concatenate([np.full(len(g.states), -1 if g.winner is None else g.winner) for g in games])
+    return Samples(
+        observations=game.observations(states),
+        legal=np.stack([legal for played in games for legal in played.legal]),
+        policy=np.stack([policy for played in games for policy in played.policies]),
+        outcome=np.where(winners < 0, 0, np.where(winners == players, 1, -1)).astype(np.float32),
+        value=np.array([value for played in games for value in played.values], np.float32),
+    )
