@@ -19,6 +19,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import is_dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -66,25 +67,18 @@ def command(schema: type[T], name: str, positional: str = "") -> Callable[[Calla
         @wraps(function)
         def main(argv: Sequence[str] | None = None) -> None:
             arguments = _parser(name, positional).parse_intermixed_args(argv)
-            try:
+            with _exit_status(name):
+                if arguments.help:
+                    config = _compose(schema, name, arguments.words, positional)
+                    sys.stdout.write(_help(name, _usage(name, positional), inspect.getdoc(function) or "", config))
+                    return
                 for words in _jobs(name, arguments.words, arguments.multirun):
                     config = _compose(schema, name, words, positional)
                     settings = _build(config)
-                    if arguments.help:
-                        about = inspect.getdoc(function) or ""
-                        sys.stdout.write(_help(name, _usage(name, positional), about, config))
-                    elif arguments.cfg:
+                    if arguments.cfg:
                         sys.stdout.write(OmegaConf.to_yaml(config))
                     else:
                         function(settings)
-            except KeyboardInterrupt:
-                sys.stderr.write(f"\nazero.{name}: interrupted\n")
-                sys.exit(130)
-            except Exception as error:
-                if os.environ.get("AZERO_TRACEBACK") or not _tells_the_user(error):
-                    raise
-                sys.stderr.write(f"azero.{name}: error: {error}\n")
-                sys.exit(2)
 
         return main
 
@@ -103,8 +97,21 @@ def config_directory() -> Path:
     return inside if inside.is_dir() else package.parent / "configs"
 
 
-def _tells_the_user(error: Exception) -> bool:
-    return isinstance(error, (ValueError, OSError, ImportError)) or type(error).__module__.startswith("azero.")
+@contextmanager
+def _exit_status(name: str) -> Iterator[None]:
+    """End the process in one line for an interrupt, or for an error that tells the user what to do."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        sys.stderr.write(f"\nazero.{name}: interrupted\n")
+        sys.exit(130)
+    except Exception as error:
+        own = type(error).__module__.startswith("azero.")
+        tells_the_user = own or isinstance(error, (ValueError, OSError, ImportError))
+        if os.environ.get("AZERO_TRACEBACK") or not tells_the_user:
+            raise
+        sys.stderr.write(f"azero.{name}: error: {error}\n")
+        sys.exit(2)
 
 
 def _usage(name: str, positional: str) -> str:
@@ -211,7 +218,8 @@ def _field_comments(schema: type) -> dict[str, str]:
     """The comment on the line of each field of a dataclass, or else in the lines above it."""
     comments: dict[str, str] = {}
     above: list[str] = []
-    for line in inspect.getsource(schema).splitlines():
+    sources = [inspect.getsource(part) for part in reversed(schema.__mro__) if is_dataclass(part)]
+    for line in "".join(sources).splitlines():
         field = re.match(r"    (\w+):[^#]*(?:# *(.*))?$", line)
         comment = re.match(r"    # *(.*)$", line)
         if field:
@@ -235,13 +243,19 @@ def _build(config: DictConfig) -> Any:
 def _help(name: str, usage: str, about: str, config: DictConfig) -> str:
     lines = [f"usage: {usage}", "", about, "", "Options and their defaults:"]
     for option, (value, meaning) in _options(config).items():
-        shown = "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-        start = f"  {f'{option}={shown}':<34} "
+        start = f"  {f'{option}={_text(value)}':<34} "
         lines += textwrap.wrap(meaning, 110, initial_indent=start, subsequent_indent=" " * 37) or [start.rstrip()]
     for group in sorted(_groups(name)):
         choices = sorted(path.stem for path in (config_directory() / group).glob("*.yaml"))
         lines += ["", f"Defaults that go together: {group}={' or '.join(choices)}"]
     return "\n".join(lines) + "\n" + _FLAGS
+
+
+def _text(value: Any) -> str:
+    """A value as one would write it in an override."""
+    if OmegaConf.is_list(value):
+        return f"[{','.join(map(_text, value))}]"
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _closest(name: str, allowed: Iterable[str]) -> str:

@@ -21,14 +21,18 @@ class SearchSettings:
 
 
 @dataclass(frozen=True)
-class Settings:
+class SeededSettings:
+    seed: int = 0  # fixes all that is drawn
+
+
+@dataclass(frozen=True)
+class Settings(SeededSettings):
     # the game: one of azero's,
     # or your own
     game: str = "connect4"
     players: tuple[str, ...] = ()  # who plays
     search: SearchSettings = SearchSettings()
     resume: str | None = None  # a run to go on with
-    seed: int = 0
 
 
 @pytest.fixture(autouse=True)
@@ -161,7 +165,7 @@ def test_a_wrong_name_in_a_file_is_an_error_that_names_both(configs: Path) -> No
 
 
 def test_the_help_shows_every_option_with_its_default_and_meaning(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("--help", "seed=7") == []
+    assert run("--help", "seed=7", "uct:1", "random") == []
     said = capsys.readouterr().out
     assert "Play a demonstration." in said
     lines = {tuple(line.split(maxsplit=1)) for line in said.splitlines() if "=" in line}
@@ -170,12 +174,14 @@ def test_the_help_shows_every_option_with_its_default_and_meaning(capsys: pytest
         ("search.simulations=64", "simulations for each action, at least 1"),
         ("search.c=null", "exploration"),
         ("search.reuse=true", "keep the tree"),
-        ("seed=7",),
+        ("players=[uct:1,random]", "who plays"),
+        ("seed=7", "fixes all that is drawn"),
     }
     assert "game=connect4 or tictactoe" in said
 
 
 def test_the_composed_settings_can_be_printed_as_yaml(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "at least 1, got 0" in refusal(capsys, "--cfg", "job", "search.simulations=0")
     assert run("--cfg", "job", "game=tictactoe", "random") == []
     printed = yaml.safe_load(capsys.readouterr().out)
     assert printed["game"] == "tictactoe"
