@@ -7,7 +7,7 @@ whatever else is played beside it.
 
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -160,7 +160,7 @@ def _choose(game: Game[S], player: Player[S], state: S, max_seconds: float | Non
 
 def play_match(
     game: Game[S], makers: Sequence[Callable[[], Player[S]]], settings: MatchSettings
-) -> Iterator[GameRecord]:
+) -> Generator[GameRecord]:
     """The games of a match between two players, in order, as they end.
 
     A maker gives a new player, one for each of the games that run side by side. Closing the iterator, or an interrupt,

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from azero._jit import below, draw
-from azero.evaluators.evaluator import Evaluator, checked
+from azero.evaluators.evaluator import Evaluation, Evaluator, checked
 from azero.evaluators.rollout import RolloutEvaluator
 from azero.games.batch import batch_of
 from azero.games.compiled import CompiledGame, PackedStates
@@ -69,10 +69,14 @@ class FlatPlayer(Player[S]):
     """Flat Monte Carlo: evenly many rollouts after each legal action; the best mean is played."""
 
     def __init__(self, game: Game[S], evaluator: RolloutEvaluator, num_rollouts: int) -> None:
-        """`num_rollouts` >= 1, of the evaluator, for a move in total; an action that ends the game needs none."""
+        """`num_rollouts` >= 1, of the evaluator, for a move in total; an action that ends the game needs none.
+
+        Compiles what it needs, so that the first move is not late.
+        """
         self._game = game
         self._evaluator = evaluator
         self._num_rollouts = num_rollouts
+        self._mean_rollouts([game.initial_state()], 0)
 
     def choose(self, state: S) -> int:
         """See the class."""
@@ -142,15 +146,20 @@ class NetworkPlayer(Player[S]):
     """Plays the action that the network's policy weighs most, without any search."""
 
     def __init__(self, game: Game[S], evaluator: Evaluator) -> None:
+        """Evaluates once, so that the first move is not late."""
         self._game = game
         self._evaluator = evaluator
+        self._evaluate(game.initial_state())
 
     def choose(self, state: S) -> int:
         """See the class."""
-        policy, value = checked(self._evaluator, batch_of(self._game, _packed(self._game, [state])))
+        policy, value = self._evaluate(state)
         self.value = float(value[0])
         best = np.flatnonzero(policy[0] == policy[0].max())
         return int(best[below(self._next_stream(), len(best))])
+
+    def _evaluate(self, state: S) -> Evaluation:
+        return checked(self._evaluator, batch_of(self._game, _packed(self._game, [state])))
 
 
 def _packed(game: Game[Any], states: Sequence[S]) -> Sequence[S]:

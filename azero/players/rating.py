@@ -59,7 +59,7 @@ class Score(NamedTuple):
         return f"{self.mean:.3f} [{low:.3f}, {high:.3f}]"
 
     def elo_text(self) -> str:
-        """The Elo difference and its interval: "+70.4 [-37.3, +178.5]".
+        """The Elo difference and its interval: "+70 [-38, +179]".
 
         A score of 0 or 1 fits an infinite difference: only the end of the interval that is finite is given then.
         """
@@ -67,10 +67,10 @@ class Score(NamedTuple):
             return "no games"
         low, high = (elo_difference(bound) for bound in wilson_interval(self.points, self.num_games))
         if self.mean == 1:
-            return f"above {low:+.1f} (no point lost)"
+            return f"above {low:+.0f} (lost nothing)"
         if self.mean == 0:
-            return f"below {high:+.1f} (no point won)"
-        return f"{elo_difference(self.mean):+.1f} [{low:+.1f}, {high:+.1f}]"
+            return f"below {high:+.0f} (won nothing)"
+        return f"{elo_difference(self.mean):+.0f} [{low:+.0f}, {high:+.0f}]"
 
 
 def wilson_interval(points: float, num_games: int) -> tuple[float, float]:
@@ -107,12 +107,12 @@ class Rating(NamedTuple):
     margin: float  # half the width of the 95 % interval; 0 for the anchor and where `elo` is not finite
 
     def text(self) -> str:
-        """The rating for people: "+70.4 ± 35.1", or in words where no number can be given."""
+        """The rating for people: "+70 ± 35", or in words where no number can be given."""
         if math.isnan(self.elo):
             return "not comparable"
         if math.isinf(self.elo):
             return "above, too far to measure" if self.elo > 0 else "below, too far to measure"
-        return f"{self.elo:+.1f} ± {self.margin:.1f}" if self.margin else f"{self.elo:.0f} (anchor)"
+        return f"{self.elo:+.0f} ± {self.margin:.0f}" if self.margin else f"{self.elo:.0f} (anchor)"
 
 
 def fit_ratings(points: Sequence[Sequence[float]], anchor: int = 0) -> list[Rating]:

@@ -59,7 +59,8 @@ def parse_player(text: str) -> PlayerSpec:
     try:
         return PlayerSpec(text, kind == "human", read(rest))
     except ValueError as error:
-        raise ValueError(f"player {text!r}: {error}; an example is {example}") from None
+        instead = "; the network without search is network:PATH" if kind == "azero" else ""
+        raise ValueError(f"player {text!r}: {error}; an example is {example}{instead}") from None
 
 
 def _read_random(text: str) -> _Maker:
@@ -95,7 +96,7 @@ def _read_uct(text: str) -> _Maker:
 def _read_azero(text: str) -> _Maker:
     path, at, settings = text.rpartition("@")
     if not at:
-        raise ValueError("the simulations of a move are missing; the network without search is network:PATH")
+        raise ValueError("the simulations of a move are missing")
     path = _path(path)
     values = _values(settings, "simulations", "seconds", "c", "sampled")
     budget = _budget(values)
@@ -148,8 +149,7 @@ def _budget(values: dict[str, Any]) -> Budget:
 
 def _count(name: str, text: str) -> int:
     if not re.fullmatch("[0-9]{1,10}", text) or not 1 <= int(text) <= _MAX_COUNT:
-        hint = "; the network without search is network:PATH" if name == "simulations" else ""
-        raise ValueError(f"{name} must be a whole number from 1 to {_MAX_COUNT}, not {text!r}{hint}")
+        raise ValueError(f"{name} must be a whole number from 1 to {_MAX_COUNT}, not {text!r}")
     return int(text)
 
 

@@ -1,0 +1,136 @@
+"""python -m azero.arena: who is stronger? Matches between two players or more."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import combinations, count
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from azero.config import command
+from azero.games import load_game
+from azero.games.game import Game
+from azero.players.match import MatchReport, MatchSettings, play_match, report
+from azero.players.rating import fit_ratings
+from azero.players.record import GameRecord, write_records
+from azero.players.spec import PlayerSpec, parse_player
+
+_Matches = dict[tuple[int, int], list[GameRecord]]  # the games of each two players, by their places in the list
+
+
+@dataclass(frozen=True)
+class ArenaSettings(MatchSettings):
+    """What the arena is asked to do."""
+
+    game: str = "connect4"  # a name, or path/to/file.py:Class
+    players: tuple[str, ...] = ()  # two or more, such as uct:1000 or azero:PATH@200; the first one's rating is 0
+    record: str | None = None  # a new file for the games; null: one under checkpoints/arena
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for what cannot be played."""
+        super().__post_init__()
+        if len(self.players) < 2:
+            raise ValueError("name two players or more, as in: python -m azero.arena game=connect4 uct:1000 uct:100")
+
+
+@command(ArenaSettings, "arena", positional="players")
+def main(settings: ArenaSettings) -> None:
+    """Play matches between two players or more, and report who is stronger.
+
+        python -m azero.arena game=connect4 uct:1000 uct:100 num_games=200
+
+    A player is random, flat:100 (rollouts a move), uct:1000 (simulations a move) or uct:0.5s (seconds a move),
+    azero:PATH@200 (a trained network and search) or network:PATH (without search). Games come in pairs: the same random
+    opening, seats swapped. Of more than two players each meets each, and ratings are fitted to all games together.
+    """
+    game = load_game(settings.game)
+    specs = [parse_player(text) for text in settings.players]
+    for spec in specs:
+        spec.make(game)  # better to hear of a network that cannot be read before the first match than after
+    path = Path(settings.record) if settings.record else _new_path(game)
+    matches: _Matches = {}
+    try:
+        write_records(path, game, _play(game, specs, settings, matches))
+    finally:
+        if matches:
+            _show(Console(highlight=False), game, specs, matches)
+            Console(highlight=False, soft_wrap=True).print(f"The games are in {path.absolute()}")
+
+
+def _new_path(game: Game[Any]) -> Path:
+    stem = f"{game.name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    names = (f"{stem}{f'-{number}' * (number > 1)}.txt" for number in count(1))
+    return next(path for path in (Path("checkpoints/arena") / name for name in names) if not path.exists())
+
+
+def _play(
+    game: Game[Any], specs: Sequence[PlayerSpec], settings: MatchSettings, matches: _Matches
+) -> Iterator[GameRecord]:
+    """Play all matches, putting every game into `matches` as it ends, with a progress bar."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        for pair in combinations(range(len(specs)), 2):
+            first, second = (specs[place] for place in pair)
+            task = progress.add_task(f"{escape(first.name)} - {escape(second.name)}", total=settings.num_games)
+            makers = [lambda spec=spec: spec.make(game) for spec in (first, second)]
+            with closing(play_match(game, makers, settings)) as records:
+                for record in records:
+                    matches.setdefault(pair, []).append(record)
+                    progress.advance(task)
+                    yield record
+
+
+def _show(console: Console, game: Game[Any], specs: Sequence[PlayerSpec], matches: _Matches) -> None:
+    points = [[0.0] * len(specs) for _ in specs]
+    for (first, second), records in matches.items():
+        summary = report(records)
+        points[first][second] = summary.score.points
+        points[second][first] = summary.score.reversed().points
+        _show_match(console, game, (specs[first].name, specs[second].name), summary)
+        for record in [record for record in records if record.forfeited_by is not None][:3]:
+            console.print(f"game {record.index}: {escape(record.ending)}", style="red")
+        console.print()
+    if len(specs) > 2:
+        console.print("[bold]all games together[/]")
+        table = _table("player", "points", "Elo, 95 %")
+        ratings = fit_ratings(points)
+        for place in sorted(range(len(specs)), key=lambda place: -ratings[place].elo):
+            table.add_row(escape(specs[place].name), f"{sum(points[place]):g}", ratings[place].text())
+        console.print(table)
+
+
+def _show_match(console: Console, game: Game[Any], names: tuple[str, str], summary: MatchReport) -> None:
+    num_games = summary.score.num_games + summary.num_cut_short
+    console.print(f"[bold]{escape(names[0])} against {escape(names[1])}[/], {game.name}, {num_games} games")
+    results = _table("", "won", "drawn", "lost", "score, 95 %", "Elo, 95 %")
+    for seat, score in enumerate((summary.as_first, summary.as_second)):
+        results.add_row(f"as {game.player_names[seat]}", *map(str, score), score.text())
+    results.add_row("together", *map(str, summary.score), summary.score.text(), summary.score.elo_text())
+    console.print(results)
+    costs = _table("player", "simulations/move", "ms/move", "forfeits")
+    for name, spent, num_forfeits in zip(names, summary.spent, summary.num_forfeits, strict=True):
+        means = [total / max(1, spent.num_moves) for total in (spent.num_simulations, 1000 * spent.seconds)]
+        costs.add_row(escape(name), f"{means[0]:.0f}", f"{means[1]:.1f}", str(num_forfeits))
+    console.print(costs)
+    repeats = "; repeats are no new evidence: the intervals are too narrow" * (2 * summary.num_distinct < num_games)
+    console.print(f" distinct games: {summary.num_distinct} of {num_games}{repeats}")
+    if summary.num_cut_short:
+        console.print(f" cut short, without a result and not in the score: {summary.num_cut_short}")
+
+
+def _table(first: str, *others: str) -> Table:
+    table = Table(box=None, header_style="dim", padding=(0, 1))
+    table.add_column(first)
+    for header in others:
+        table.add_column(header, justify="right", no_wrap=True)
+    return table
+
+
+if __name__ == "__main__":
+    main()

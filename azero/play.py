@@ -1,0 +1,232 @@
+"""python -m azero.play: a game at the terminal."""
+
+import random
+import re
+import sys
+import time
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Generic, TypeVar
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from azero._jit import below, draw
+from azero.config import command
+from azero.games import load_game
+from azero.games.game import Game, result_text, state_after, winner
+from azero.players.player import Player, SearchPlayer
+from azero.players.spec import parse_player
+
+S = TypeVar("S", bound=Hashable)
+
+_HELP = """\
+an action   plays it
+hint        shows what a search thinks of the best actions
+undo        takes back your last move and what followed
+help        shows this
+quit        ends the game, as Ctrl-D and Ctrl-C do"""
+_MAX_LISTED = 40  # actions in a question
+_MAX_HINTED = 5  # actions in a hint
+
+
+@dataclass(frozen=True)
+class PlaySettings:
+    """Who plays what."""
+
+    game: str = "connect4"  # a name, or path/to/file.py:Class
+    players: tuple[str, ...] = ("human", "uct:1000")  # who begins and who follows; one alone is the human's opponent
+    shuffle: bool = False  # draw who begins
+    hint: str = "uct:10000,1s"  # the search that gives hints: an uct or azero player
+    seed: int | None = None  # fixes all that is drawn, >= 0; null: new every time
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for what cannot be played."""
+        if len(self.players) not in (1, 2):
+            raise ValueError(f"a game has two players, got {len(self.players)}: {' '.join(self.players)}")
+        if self.seed is not None and self.seed < 0:
+            raise ValueError(f"seed must be at least 0, or null for a new one every time; got {self.seed}")
+
+
+@command(PlaySettings, "play", positional="players")
+def main(settings: PlaySettings) -> None:
+    """Play a game at the terminal, against any player, or watch two of them.
+
+        python -m azero.play game=connect4 uct:1000
+
+    A player is human, random, flat:100 (rollouts a move), uct:1000 (simulations a move) or uct:0.5s (seconds a move),
+    azero:PATH@200 (a trained network and search) or network:PATH (without search). The first one named begins; one
+    alone is your opponent, and you begin. At your turn, `help` tells what you can answer.
+    """
+    game = load_game(settings.game)
+    console = Console(markup=False, highlight=False, soft_wrap=True)
+    specs = [parse_player(text) for text in settings.players]
+    if len(specs) == 1:
+        specs.insert(0, parse_player("human"))
+    players: list[Player[Any]] = [
+        _Human(game, _hinting(game, settings.hint), console) if spec.is_human else spec.make(game) for spec in specs
+    ]
+    seed = random.SystemRandom().getrandbits(62) if settings.seed is None else settings.seed
+    for number in count():
+        stream = draw(seed, number)
+        if settings.shuffle and below(draw(stream, 2), 2):
+            players.reverse()
+        try:
+            _Game(game, players, console).play(stream)
+        except EOFError:
+            console.print("\nGoodbye; the game is not finished.")
+            return
+        if not (sys.stdin.isatty() and any(spec.is_human for spec in specs) and _wants_more(console)):
+            return
+
+
+def _wants_more(console: Console) -> bool:
+    try:
+        return console.input("Play again? (y/n) ").strip().lower() in ("y", "yes")
+    except EOFError:
+        return False
+
+
+def _hinting(game: Game[S], text: str) -> SearchPlayer[S]:
+    player = parse_player(text).make(game)
+    if not isinstance(player, SearchPlayer):
+        raise ValueError(f"hint must be a player that searches, such as uct:1000, not {text!r}")
+    return player
+
+
+class _TakeBackError(Exception):
+    """The human wants to take back his last move."""
+
+
+class _Human(Player[S]):
+    """A person at the terminal."""
+
+    name = "human"
+
+    def __init__(self, game: Game[S], hints: SearchPlayer[S], console: Console) -> None:
+        self._game = game
+        self._hints = hints
+        self._console = console
+
+    def start(self, stream: int) -> None:
+        """Begin a new game."""
+        super().start(stream)
+        self._hints.start(stream)
+
+    def choose(self, state: S) -> int:
+        """Ask until the answer is a legal action. Raises _TakeBackError, or EOFError when the human leaves."""
+        game, console = self._game, self._console
+        legal = [game.action_text(action) for action in game.legal_actions(state)]
+        listed = " ".join(legal[:_MAX_LISTED]) + (" ..." if len(legal) > _MAX_LISTED else "")
+        question = f"{game.player_names[game.current_player(state)]}, your move ({listed}): "
+        while True:
+            answer = console.input(question, markup=False).strip()
+            if answer == "quit":
+                raise EOFError
+            if answer == "undo":
+                raise _TakeBackError
+            if answer == "hint":
+                self._show_hint(state)
+            elif answer == "help":
+                console.print(_HELP, _sheet_of_actions(game), sep="\n")
+            elif answer:
+                try:
+                    return game.check_action(state, game.parse_action(answer))
+                except ValueError as error:
+                    console.print(f"{error} (or hint, undo, help, quit)")
+
+    def _show_hint(self, state: S) -> None:
+        result = self._hints.search(state, self._next_stream())
+        table = Table("action", "visits", "share", "value", box=None)
+        ranked = sorted(zip(result.visit_counts, result.q, result.actions, strict=True), reverse=True)
+        for visits, q, action in ranked[:_MAX_HINTED]:
+            share = visits / max(1, result.visit_counts.sum())
+            table.add_row(self._game.action_text(int(action)), f"{visits}", f"{share:.0%}", f"{q:+.2f}")
+        self._console.print(table)
+        self._console.print(f"({self._hints.name}; value +1 is a sure win for you, -1 a sure loss)")
+
+
+def _sheet_of_actions(game: Game[Any]) -> str:
+    """What the game's sheet says of its actions."""
+    sheet = sys.modules[type(game).__module__].__doc__ or ""
+    found = re.search(r"^Actions: .*?(?=^\S+:|^$|\Z)", sheet, re.MULTILINE | re.DOTALL)
+    return found[0].strip() if found else ""
+
+
+class _Game(Generic[S]):
+    """One game, as it is shown."""
+
+    def __init__(self, game: Game[S], players: Sequence[Player[S]], console: Console) -> None:
+        self._game = game
+        self._players = players
+        self._console = console
+        self._labels = [f"{name} ({player.name})" for name, player in zip(game.player_names, players, strict=True)]
+
+    def play(self, stream: int) -> None:
+        """From the first move to the result. Raises EOFError when the human leaves."""
+        self._console.print(f"{self._game.name}: {self._labels[0]} against {self._labels[1]}\n")
+        self._set_up(stream, [])
+        while not self._game.is_terminal(self._state):
+            try:
+                self._move()
+            except _TakeBackError:
+                self._take_back()
+        self._console.print(self._result())
+
+    def _set_up(self, stream: int, actions: list[int]) -> None:
+        self._stream, self._actions = stream, actions
+        self._state = state_after(self._game, actions)
+        for seat, player in enumerate(self._players):
+            player.start(draw(stream, seat))
+            for action in actions:
+                player.observe(action)
+        self._show_state()
+
+    def _move(self) -> None:
+        game, seat = self._game, self._game.current_player(self._state)
+        player = self._players[seat]
+        before = time.perf_counter()
+        action = game.check_action(self._state, player.choose(self._state))
+        if not isinstance(player, _Human):
+            details = [f"{1000 * (time.perf_counter() - before):.0f} ms"]
+            if player.num_simulations:
+                details.insert(0, f"{player.num_simulations} simulations")
+            if player.value is not None:
+                details.append(f"value {player.value:+.2f} for {game.player_names[seat]}")
+            self._console.print(f"{self._labels[seat]} plays {game.action_text(action)}   [{', '.join(details)}]")
+        self._state = game.step(self._state, action)
+        self._actions.append(action)
+        for other in self._players:
+            other.observe(action)
+        self._show_state()
+
+    def _take_back(self) -> None:
+        """Go back to where the human made his last move."""
+        for kept in reversed(range(len(self._actions))):
+            state = state_after(self._game, self._actions[:kept])
+            if isinstance(self._players[self._game.current_player(state)], _Human):
+                self._set_up(self._stream, self._actions[:kept])
+                return
+        self._console.print("There is no move of yours to take back.")
+
+    def _show_state(self) -> None:
+        picture = Text(f"{self._game.state_text(self._state)}\n")
+        for name, style in zip(self._game.player_names, ("bold red", "bold yellow"), strict=True):
+            picture.highlight_words([name], style)
+        self._console.print(picture)
+
+    def _result(self) -> str:
+        """How the finished game ended, from the human's view if just one is playing."""
+        humans = [isinstance(player, _Human) for player in self._players]
+        won_by, text = winner(self._game, self._state), result_text(self._game, self._state)
+        if won_by is None:
+            return "The game is a draw."
+        if sum(humans) != 1:
+            return f"{self._labels[won_by]} wins."
+        return f"You {'win' if humans[won_by] else 'lose'}: {text}."
+
+
+if __name__ == "__main__":
+    main()
