@@ -24,12 +24,11 @@ from azero.games.compiled import (
     write_legal_actions,
 )
 from azero.games.game import Game
-from azero.search.kernels import backup, expand, keep_subtree, select, shuffle
+from azero.search.kernels import backup, expand, keep_subtree, select
 from azero.search.tree import IntArray, Tree, allocate, clear, enlarged
 
 S = TypeVar("S", bound=Hashable)
 
-_SHUFFLE = 1 << 40  # the counter, in a simulation's stream, beyond those of its rollouts
 _FIRST_NODES = 64  # room in a new tree; it doubles when needed
 
 
@@ -176,13 +175,6 @@ def _describe_leaf(rules: Any, root: Any, tree: Tree, b: int, path: Any, actions
     return state, num_legal, current_player(rules, state), value
 
 
-@compilable
-def _plant(tree: Tree, b: int, edge: int, player: int, value: float, actions: Any, stream: int) -> int:
-    """Expand with the actions in random order."""
-    shuffle(actions, draw(stream, _SHUFFLE))
-    return expand(tree, b, edge, player, value, actions)
-
-
 @kernel
 def _select_leaves(tree: Tree, rule: Any, trees: Any, root_streams: Any, leaves: _Leaves) -> None:
     for b in trees:
@@ -214,7 +206,7 @@ def _plant_leaves(tree: Tree, trees: Any, leaves: _Leaves, policy: Any) -> None:
         node = tree.child[b, path[-1]]
         if node < 0:
             actions = leaves.actions[b, : leaves.num_legal[b]]
-            node = _plant(tree, b, path[-1], leaves.player[b], leaves.value[b], actions, leaves.stream[b])
+            node = expand(tree, b, path[-1], leaves.player[b], leaves.value[b], actions, leaves.stream[b])
             for edge in range(tree.first_edge[b, node], tree.first_edge[b, node + 1]):
                 tree.prior[b, edge] = policy[i, tree.action[b, edge]]
         backup(tree, b, path, tree.value[b, node], tree.player[b, node])
@@ -237,7 +229,7 @@ def _grow_fused(
             if num_legal > 0:
                 value = mean_rollout(policy, rules, state, stream, num_rollouts, buffers)
                 num_evaluations += 1
-            node = _plant(tree, b, edge, player, value, buffers[-1, :num_legal], stream)
+            node = expand(tree, b, edge, player, value, buffers[-1, :num_legal], stream)
         backup(tree, b, path[:depth], tree.value[b, node], tree.player[b, node])
     return num_evaluations
 

@@ -9,6 +9,8 @@ from typing import Any
 from azero._jit import below, compilable, dispatched, draw, kernel
 from azero.search.tree import Tree
 
+_FIRST_ACTION = 1 << 40  # a counter in a simulation's stream, beyond those of its rollouts
+
 
 @dispatched
 def choose_edge(rule: Any, tree: Tree, b: int, node: int, num_visits: int) -> int:
@@ -37,10 +39,11 @@ def select(tree: Tree, b: int, rule: Any, path: Any) -> int:
 
 
 @compilable
-def expand(tree: Tree, b: int, edge: int, player: int, value: float, actions: Any) -> int:
+def expand(tree: Tree, b: int, edge: int, player: int, value: float, actions: Any, stream: int) -> int:
     """Plant the node that `edge` leads to, with one edge for each of `actions`; returns its number.
 
-    Its edges start with equal priors.
+    The edges have equal priors and the order of the actions, from a random one round to the one before it: of equal
+    edges a selection rule takes the first, which so is each of them equally often.
     """
     node: int = tree.size[b]
     tree.size[b] = node + 1
@@ -50,12 +53,14 @@ def expand(tree: Tree, b: int, edge: int, player: int, value: float, actions: An
     first = tree.first_edge[b, node]
     num_actions = len(actions)
     tree.first_edge[b, node + 1] = first + num_actions
+    turn = below(draw(stream, _FIRST_ACTION), num_actions) if num_actions > 0 else 0
     for i in range(num_actions):
+        turned = i + turn if i + turn < num_actions else i + turn - num_actions
         tree.total[b, first + i] = 0.0
         tree.visits[b, first + i] = 0
         tree.child[b, first + i] = -1
         tree.prior[b, first + i] = 1.0 / num_actions
-        tree.action[b, first + i] = actions[i]
+        tree.action[b, first + i] = actions[turned]
     return node
 
 
@@ -67,14 +72,6 @@ def backup(tree: Tree, b: int, path: Any, value: float, player: int) -> None:
         tree.visits[b, edge] += 1
         tree.total[b, edge] += value if chooser == player else -value
         chooser = tree.player[b, tree.child[b, edge]]
-
-
-@compilable
-def shuffle(actions: Any, stream: int) -> None:
-    """Put the actions in a random order (Fisher-Yates)."""
-    for i in range(len(actions) - 1, 0, -1):
-        j = below(draw(stream, i), i + 1)
-        actions[i], actions[j] = actions[j], actions[i]
 
 
 @kernel

@@ -3,7 +3,12 @@
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from azero.search.tree import Tree
+
+# Looked up, so that scanning the edges takes neither a division nor a root.
+_INVERSE_ROOTS = 1 / np.sqrt(np.maximum(np.arange(4096), 1))
 
 
 class UCT(NamedTuple):
@@ -18,15 +23,16 @@ class UCT(NamedTuple):
     def choose_edge(self, tree: Tree, b: int, node: int, num_visits: int) -> int:
         """See the class."""
         first, last = tree.first_edge[b, node], tree.first_edge[b, node + 1]
-        log_visits = math.log(num_visits)
+        exploration = self.c * math.sqrt(math.log(num_visits))
         best: int = first
         best_score = -math.inf
         for edge in range(first, last):
             visits = tree.visits[b, edge]
             if visits == 0:
                 return int(edge)
-            # (Q + 1) / 2 orders the edges as Q / 2 does.
-            score = 0.5 * tree.total[b, edge] / visits + self.c * math.sqrt(log_visits / visits)
+            inverse_root = _INVERSE_ROOTS[visits] if visits < len(_INVERSE_ROOTS) else 1 / math.sqrt(visits)
+            # Q / 2 orders the edges as (Q + 1) / 2 does.
+            score = (0.5 * tree.total[b, edge] * inverse_root + exploration) * inverse_root
             if score > best_score:
                 best, best_score = edge, score
         return best

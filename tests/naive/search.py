@@ -99,10 +99,8 @@ class NaiveSearch:
             policy, value = self.evaluate(state, stream)
         else:
             policy, value = {}, self.game.outcome(state)
-        shuffle_stream = draw(stream, 1 << 40)
-        for i in range(len(legal) - 1, 0, -1):
-            j = below(draw(shuffle_stream, i), i + 1)
-            legal[i], legal[j] = legal[j], legal[i]
+        turn = below(draw(stream, 1 << 40), len(legal)) if legal else 0
+        legal = legal[turn:] + legal[:turn]
         node = Node(player, value, [Edge(action, policy[action]) for action in legal])
         self.nodes.append(node)
         return node
