@@ -1,0 +1,70 @@
+"""The network as PyTorch trains it."""
+
+from collections import OrderedDict
+
+import torch
+from torch import Tensor, nn
+
+from azero.evaluators.network import forward
+from azero.evaluators.weights import BATCH_NORM_EPSILON, NetworkSettings, Weights, layer_shapes
+
+
+class ResNet(nn.ModuleDict):
+    """The layers of `azero.evaluators.network.forward`, by name, with batch norm after each convolution.
+
+    Fresh from the generator of PyTorch, it gives every action the same logit and every state the value 0: the last
+    layer of each head starts at zero, so that the first games are played without prejudice.
+    """
+
+    def __init__(self, observation_shape: tuple[int, int, int], num_actions: int, settings: NetworkSettings) -> None:
+        shapes = layer_shapes(observation_shape, num_actions, settings)
+        super().__init__({name: _layer(shape) for name, shape in shapes.items()})
+        self.num_blocks = settings.blocks
+        for name in ("policy_out", "value_out"):
+            nn.init.zeros_(self.get_parameter(f"{name}.weight"))
+            nn.init.zeros_(self.get_parameter(f"{name}.bias"))
+
+    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits [B, A], illegal actions included, and values [B] of observations [B, C, H, W]."""
+        logits, value = forward(self, self.num_blocks, observations)
+        return logits, value[:, 0]
+
+    def conv(self, name: str, x: Tensor, /) -> Tensor:
+        """Convolution and batch norm."""
+        y: Tensor = self[name](x)
+        return y
+
+    def linear(self, name: str, x: Tensor, /) -> Tensor:
+        """A linear layer on the flattened planes."""
+        y: Tensor = self[name](x.flatten(1))
+        return y
+
+    def add(self, x: Tensor, y: Tensor, /) -> Tensor:
+        """The sum."""
+        return x + y
+
+    def relu(self, x: Tensor, /) -> Tensor:
+        """max(x, 0)."""
+        return x.relu()
+
+    def tanh(self, x: Tensor, /) -> Tensor:
+        """The hyperbolic tangent."""
+        return x.tanh()
+
+
+def _layer(shape: tuple[int, ...]) -> nn.Module:
+    if len(shape) == 2:
+        return nn.Linear(shape[1], shape[0])
+    filters, planes, size, _ = shape
+    conv = nn.Conv2d(planes, filters, size, padding=size // 2, bias=False)
+    return nn.Sequential(OrderedDict(conv=conv, norm=nn.BatchNorm2d(filters, BATCH_NORM_EPSILON)))
+
+
+def weights_of(module: nn.Module) -> Weights:
+    """A copy of all parameters and statistics, by name."""
+    return {name: tensor.detach().cpu().contiguous().numpy().copy() for name, tensor in module.state_dict().items()}
+
+
+def load_weights(module: nn.Module, weights: Weights) -> None:
+    """Put `weights` in place of the module's own; names and shapes must be exactly those of `weights_of`."""
+    module.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
