@@ -132,7 +132,8 @@ def _has_lawful_actions(game: Game[S], state: S) -> None:
     if legal != sorted(set(legal)):
         raise _broken(game, f"legal actions must be distinct and ascending, not {legal}", state)
     if bool(game.is_terminal(state)) == bool(legal):
-        raise _broken(game, f"terminal must mean that no action is legal, but {legal} are legal", state)
+        said = f"is_terminal() is {game.is_terminal(state)} where legal are {legal}"
+        raise _broken(game, f"{said}, but a state is terminal if and only if none is", state)
     if game.current_player(state) not in (0, 1):
         raise _broken(game, f"the player to move must be 0 or 1, not {game.current_player(state)!r}", state)
 
@@ -235,5 +236,5 @@ def _describe(rules: Any, like: Any, row: Any, actions: Any, rows: Any) -> tuple
     state = unpack(like, row)
     num_legal = write_legal_actions(rules, state, actions)
     for i in range(num_legal):
-        pack(step(rules, state, actions[i]), rows[i])
+        pack(step(rules, state, int(actions[i])), rows[i])
     return current_player(rules, state), num_legal, outcome(rules, state) if num_legal == 0 else 0.0

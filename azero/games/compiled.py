@@ -7,7 +7,7 @@ kernels call the functions of this file, which find them by the type of the rule
 
 import sys
 from collections.abc import Hashable, Sequence
-from typing import Any, TypeVar, cast, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -112,16 +112,20 @@ class CompiledGame(Game[S]):
         return planes
 
     def state_text(self, state: S) -> str:
-        """The state's fields."""
-        return " ".join(map(str, cast(tuple[int, ...], state)))
+        """The state's fields; a game shows a board instead."""
+        fields: Any = state
+        return " ".join(map(str, fields))
 
     def parse_state(self, text: str) -> S:
         """The state with these fields. Raises ValueError unless they are as many integers as a state has."""
-        like = self.initial_state()
-        row = np.array(text.split(), np.int64)
-        if len(row) != len(cast(tuple[int, ...], like)):
-            raise ValueError(f"a state of {self.name} is a text like {self.state_text(like)!r}, not {text!r}")
-        return unpack(like, row)
+        start: Any = self.initial_state()
+        try:
+            state: S = start._make(map(int, text.split()))
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"a state of {self.name} is a text like {self.state_text(start)!r}, not {text!r}"
+            ) from None
+        return state
 
 
 def _prepare(rules: Any) -> None:

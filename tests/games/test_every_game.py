@@ -81,11 +81,12 @@ def record_games(rules, num_games, max_length, num_actions):
             num_legal = write_legal_actions(rules, state, legal)
             players[g, ply] = current_player(rules, state)
             for i in range(num_legal):
-                legal_bits[g, ply] |= 1 << legal[i]
+                legal_bits[g, ply] |= 1 << int(legal[i])
             if num_legal == 0:
                 break
-            actions[g, ply] = legal[below(draw(g, ply), num_legal)]
-            state = step(rules, state, actions[g, ply])
+            action = int(legal[below(draw(g, ply), num_legal)])
+            actions[g, ply] = action
+            state = step(rules, state, action)
             ply += 1
         lengths[g] = ply
         results[g] = outcome(rules, state) if current_player(rules, state) == 0 else -outcome(rules, state)

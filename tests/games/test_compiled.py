@@ -1,0 +1,171 @@
+"""Compiled games: packed states, batches, and what keeps one game's rules from being taken for another's."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from azero._jit import kernel, pack
+from azero.games.batch import batch_of
+from azero.games.compiled import CompiledGame, PackedStates, initial_state, write_legal_actions
+from azero.games.connect4 import Connect4
+from azero.games.game import state_after
+from azero.games.tictactoe import TicTacToe
+from tests.games.plain import Heap
+from tests.games.playing import random_game, states_along
+
+GAME = Connect4()
+STATES = list(states_along(GAME, random_game(GAME, 1)))[:-1]
+
+
+class CounterState(NamedTuple):
+    counted: int
+    player: int
+
+
+class CounterRules(NamedTuple):
+    """Count to a goal; no observation."""
+
+    goal: int
+
+    def initial_state(self):
+        return CounterState(0, 0)
+
+    def current_player(self, state):
+        return state.player
+
+    def write_legal_actions(self, state, out):
+        out[0] = 0
+        return 1 if state.counted < self.goal else 0
+
+    def step(self, state, action):
+        return CounterState(state.counted + 1, 1 - state.player)
+
+    def outcome(self, state):
+        return -1.0
+
+
+@pytest.fixture
+def sources(monkeypatch):
+    """The files that compiled games add to the key of the kernels' cache."""
+    files = []
+    monkeypatch.setattr("azero.games.compiled.add_source", files.append)
+    return files
+
+
+def counter(goal):
+    class Counter(CompiledGame):
+        name = "counter"
+        num_actions = 1
+
+        def __init__(self):
+            self.rules = CounterRules(goal)
+
+    return Counter()
+
+
+def packed(states):
+    rows = np.zeros((len(states), len(states[0])), np.int64)
+    for state, row in zip(states, rows, strict=True):
+        pack(state, row)
+    return PackedStates(GAME.initial_state(), rows)
+
+
+def test_rules_may_have_parameters_and_the_cache_sees_their_file(sources):
+    assert [len(random_game(counter(goal), seed=0)) for goal in (2, 5)] == [2, 5]
+    assert sources == [__file__, __file__]
+
+
+def test_rules_in_the_class_have_their_file_seen_when_it_is_made(sources):
+    class CountToThree(CompiledGame):
+        rules = CounterRules(3)
+
+    class StillToThree(CountToThree):
+        pass
+
+    assert sources == [__file__]
+    assert StillToThree.rules.goal == 3
+
+
+def test_states_of_compiled_rules_must_be_named_tuples(sources):
+    class Unnamed(CounterRules):
+        def initial_state(self):
+            return (0, 0)
+
+    with pytest.raises(ValueError, match="must be NamedTuples, and tuple is not"):
+
+        class Unnameable(CompiledGame):
+            rules = Unnamed(3)
+
+    assert sources == []
+
+
+def test_a_compiled_game_without_a_picture_is_written_as_its_numbers(sources):
+    game = counter(3)
+    state = state_after(game, [0, 0])
+    assert game.state_text(state) == "2 0"
+    assert game.parse_state(" 2 0\n") == state
+    for text in ("2", "2 0 0", "two 0", "2.5 0", ""):
+        with pytest.raises(ValueError, match=f"a state of counter is a text like '0 0', not '{text}'"):
+            game.parse_state(text)
+
+
+def test_a_compiled_game_without_observation_says_so(sources):
+    game = counter(3)
+    with pytest.raises(NotImplementedError, match="Counter has no observation"):
+        game.observation(game.initial_state())
+
+
+@kernel
+def num_first_actions(rules):
+    """Takes nothing but rules, so that nothing else tells Numba which game it is."""
+    return write_legal_actions(rules, initial_state(rules), np.zeros(64, np.int32))
+
+
+def test_kernels_tell_games_apart_whose_rules_have_the_same_name_and_fields():
+    assert type(TicTacToe.rules).__qualname__ == type(Connect4.rules).__qualname__ == "Rules"
+    for _ in range(2):
+        assert num_first_actions(TicTacToe.rules) == 9
+        assert num_first_actions(Connect4.rules) == 7
+
+
+def test_packed_states_are_a_sequence_of_the_states():
+    sequence = packed(STATES)
+    assert len(sequence) == len(STATES)
+    assert list(sequence) == STATES
+    assert sequence[-1] == STATES[-1]
+    assert list(sequence[2:5]) == STATES[2:5]
+    assert list(sequence[np.array([3, 0])]) == [STATES[3], STATES[0]]
+    assert all(type(field) is int for field in sequence[np.int64(4)])
+    with pytest.raises(IndexError):
+        sequence[len(STATES)]
+
+
+def test_packed_states_look_the_same_as_unpacked_ones():
+    assert np.array_equal(GAME.observations(packed(STATES)), GAME.observations(STATES))
+
+
+def test_the_keys_of_a_batch_are_equal_exactly_when_the_states_are():
+    states = [STATES[3], STATES[4], STATES[3]]
+    for batch in (batch_of(GAME, states), batch_of(GAME, packed(states))):
+        keys = batch.keys()
+        assert keys[0] == keys[2] != keys[1]
+        assert len(set(keys)) == 2
+
+
+def test_a_batch_knows_the_legal_actions_and_gives_each_state_a_stream_of_its_own():
+    game = Heap()
+    batch = batch_of(game, [(5, 0), (1, 1)], stream=7)
+    assert len(batch) == 2
+    assert batch.legal.tolist() == [[False, True, True], [False, True, False]]
+    assert batch.streams.tolist() == [7, 8]
+
+
+def test_a_part_of_a_batch_keeps_what_belongs_to_each_state():
+    for states in (STATES, packed(STATES)):
+        batch = batch_of(GAME, states)
+        part = batch.take([5, 2])
+        assert list(part.states) == [STATES[5], STATES[2]]
+        assert np.array_equal(part.legal, batch.legal[[5, 2]])
+        assert part.streams.tolist() == [5, 2]
+        assert len(batch.take([])) == 0

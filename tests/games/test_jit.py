@@ -1,0 +1,122 @@
+"""Random numbers and the kernels' cache on disk."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis.strategies import integers
+
+from azero._jit import below, draw, kernel
+from tests.games.playing import COMPILED
+
+INT64 = integers(-(2**63), 2**63 - 1)
+
+
+@kernel
+def draw_in_a_kernel(stream, counter):
+    return draw(stream, counter)
+
+
+@kernel
+def below_in_a_kernel(number, bound):
+    return below(number, bound)
+
+
+def chi_square(counts):
+    expected = counts.sum() / counts.size
+    return ((counts - expected) ** 2 / expected).sum()
+
+
+def test_a_stream_is_splitmix64_as_published():
+    outputs = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]  # from seed 0, of the authors' own code
+    assert [draw(0, counter) for counter in range(3)] == [output >> 1 for output in outputs]
+
+
+@given(INT64, integers(0, 2**62))
+def test_kernels_draw_the_same_numbers_as_plain_python(stream, counter):
+    number = draw(stream, counter)
+    assert 0 <= number < 2**63
+    assert draw_in_a_kernel(stream, counter) == number
+
+
+@given(integers(0, 2**63 - 1), integers(1, 2**31 - 1))
+def test_kernels_map_numbers_below_a_bound_as_plain_python_does(number, bound):
+    assert 0 <= below(number, bound) < bound
+    assert below_in_a_kernel(number, bound) == below(number, bound)
+
+
+def test_the_smallest_and_the_largest_number_map_to_the_ends_of_the_range():
+    for bound in (1, 2, 7, 2**31 - 1):
+        assert (below(0, bound), below(2**63 - 1, bound)) == (0, bound - 1)
+
+
+@pytest.mark.parametrize("bound", [2, 7, 9])
+def test_numbers_are_even_along_a_stream_across_streams_and_in_pairs(bound):
+    # 99.9 % of fair samples stay below these limits of chi-square with bound - 1, and bound**2 - 1, degrees of freedom.
+    limit, limit_of_pairs = {2: (10.8, 16.3), 7: (22.5, 84.1), 9: (26.1, 124.8)}[bound]
+    along = [below(draw(5, counter), bound) for counter in range(20_000)]
+    across = [below(draw(stream, 0), bound) for stream in range(20_000)]
+    derived = [below(draw(draw(5, stream), 3), bound) for stream in range(20_000)]
+    for numbers in (along, across, derived):
+        assert chi_square(np.bincount(numbers, minlength=bound)) < limit
+        pairs = np.array(numbers[:-1]) * bound + numbers[1:]
+        assert chi_square(np.bincount(pairs, minlength=bound**2)) < limit_of_pairs
+
+
+HEAP = """
+from typing import NamedTuple
+from azero.games.compiled import CompiledGame
+
+class State(NamedTuple):
+    left: int
+    player: int
+
+class Rules(NamedTuple):
+    def initial_state(self):
+        return State(5, 0)
+    def current_player(self, state):
+        return state.player
+    def write_legal_actions(self, state, out):
+        for take in range(min(state.left, 2)):
+            out[take] = take
+        return min(state.left, 2)
+    def step(self, state, action):
+        return State(state.left - 1 - action, 1 - state.player)
+    def outcome(self, state):
+        return -1.0
+
+class Heap(CompiledGame[State]):
+    name = "heap"
+    rules = Rules()
+    num_actions = 2
+    max_game_length = 5
+"""
+CHECK = (
+    "from azero.games import load_game; from azero.games.check import check_game; check_game(load_game('heap.py:Heap'))"
+)
+
+
+@pytest.mark.skipif(not COMPILED, reason="it is the compiler's cache that is tested")
+def test_a_new_process_loads_its_kernels_from_disk_and_sees_an_edit_of_the_rules(tmp_path):
+    def run():
+        """What a process that holds the kernels against the rules writes on standard error."""
+        places = {"AZERO_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
+        process = subprocess.run(
+            [sys.executable, "-W", "error", "-c", CHECK],
+            cwd=tmp_path,
+            env=os.environ | places,
+            capture_output=True,
+            text=True,
+        )
+        assert process.returncode == 0, process.stderr
+        return process.stderr
+
+    game = tmp_path / "heap.py"
+    game.write_text(HEAP)
+    assert "compiling its kernels" in run()
+    assert run() == ""
+    game.write_text(HEAP.replace("return -1.0", "return 1.0"))
+    assert "compiling its kernels" in run()

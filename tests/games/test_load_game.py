@@ -1,0 +1,105 @@
+import sys
+
+import pytest
+
+from azero.games import load_game
+from azero.games.connect4 import Connect4
+from azero.games.game import Game
+from azero.games.tictactoe import TicTacToe
+
+HEAP = """
+from azero.games.game import Game
+
+class Heap(Game):
+    name = "heap"
+    num_actions = 3
+    max_game_length = 5
+    def initial_state(self): return (5, 0)
+    def current_player(self, state): return state[1]
+    def legal_actions(self, state): return [take for take in (1, 2) if take <= state[0]]
+    def step(self, state, action): return (state[0] - action, 1 - state[1])
+    def outcome(self, state): return -1.0
+
+class Half(Game):
+    def step(self, state, action): return state
+"""
+
+
+@pytest.fixture
+def heap_file(tmp_path, monkeypatch):
+    """A user's file; what it adds to Python's modules is taken back afterwards."""
+    monkeypatch.setattr(sys, "modules", sys.modules.copy())
+    path = tmp_path / "heap_of_five.py"
+    path.write_text(HEAP)
+    return path
+
+
+def test_azeros_own_games_go_by_their_names():
+    assert isinstance(load_game("connect4"), Connect4)
+    assert isinstance(load_game("tictactoe"), TicTacToe)
+
+
+def test_a_game_in_an_importable_module_goes_by_module_and_class():
+    assert load_game("tests.games.plain:Heap").name == "heap"
+
+
+def test_a_game_in_a_file_goes_by_path_and_class_relative_or_absolute(heap_file, monkeypatch):
+    absolute = load_game(f"{heap_file}:Heap")
+    monkeypatch.chdir(heap_file.parent)
+    relative = load_game("heap_of_five.py:Heap")
+    assert absolute.initial_state() == (5, 0)
+    assert type(absolute) is type(relative)
+    assert type(relative).__module__ == "heap_of_five"
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("conect4", "unknown game 'conect4': did you mean 'connect4'\\? azero has connect4, tictactoe; your own is"),
+        ("chess", "unknown game 'chess': azero has connect4, tictactoe; your own is 'path/to/file.py:Class'"),
+        ("", "unknown game ''"),
+        ("heap.py", "unknown game 'heap.py'"),
+        ("nowhere/heap.py:Heap", "no such file: /.*nowhere/heap.py"),
+        ("nowhere/heap:Heap", "no such file: /.*nowhere/heap"),
+        ("azero.games.chess:Chess", "no such module: 'azero.games.chess'; a game in a file is"),
+        ("azero.games.connect4:Chess", "azero.games.connect4 has no game 'Chess'; subclasses of Game there: Connect4"),
+        ("azero.games.connect4:State", "has no game 'State'"),
+        ("azero.games.connect4:has_four", "has no game 'has_four'"),
+        ("azero.games.board:Board", "has no game 'Board'; subclasses of Game there: none"),
+    ],
+)
+def test_what_cannot_be_found_is_said_with_what_there_is(spec, message):
+    with pytest.raises(ValueError, match=message):
+        load_game(spec)
+
+
+def test_methods_still_to_be_written_are_named(heap_file):
+    with pytest.raises(
+        ValueError, match=r"py: Half must also define current_player, initial_state, legal_actions, outcome$"
+    ):
+        load_game(f"{heap_file}:Half")
+
+
+@pytest.mark.parametrize("name", ["random", "pytest"])
+def test_a_file_that_would_hide_another_module_is_refused(heap_file, name):
+    clash = heap_file.rename(heap_file.with_name(f"{name}.py"))
+    hidden = sys.modules.get(name)
+    with pytest.raises(ValueError, match=f"{name}.py needs another name: Python has a module '{name}' already"):
+        load_game(f"{clash}:Heap")
+    assert sys.modules.get(name) is hidden
+
+
+def test_an_error_inside_a_file_is_shown_as_it_is_and_leaves_no_half_module(heap_file):
+    heap_file.write_text("import a_module_that_is_missing")
+    with pytest.raises(ModuleNotFoundError, match="a_module_that_is_missing"):
+        load_game(f"{heap_file}:Heap")
+    assert "heap_of_five" not in sys.modules
+    heap_file.write_text(HEAP)
+    assert isinstance(load_game(f"{heap_file}:Heap"), Game)
+
+
+def test_an_error_inside_a_module_is_not_taken_for_its_absence(heap_file, monkeypatch):
+    monkeypatch.syspath_prepend(heap_file.parent)
+    heap_file.write_text("import a_module_that_is_missing")
+    with pytest.raises(ModuleNotFoundError, match="a_module_that_is_missing"):
+        load_game("heap_of_five:Heap")
