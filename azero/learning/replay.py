@@ -1,0 +1,160 @@
+"""The replay: a growing window of recent samples, and how training batches are drawn from it."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from azero.games.game import Game, Symmetry
+from azero.learning.samples import Samples, SamplesFileError, concatenate, read_samples, write_samples
+
+__all__ = ["Replay", "ReplaySettings", "Samples", "TrainingSet"]
+
+_EXPONENT, _SLOPE = 0.75, 0.4  # KataGo (Wu 2019, appendix C): how the window grows with all samples made so far
+
+
+@dataclass(frozen=True)
+class ReplaySettings:
+    """How many recent samples are learned from: all of the first `window`, then a shrinking share of what was made."""
+
+    window: int = 25_000  # samples kept before the window grows more slowly than they are made, >= 1; KataGo: 250,000
+    capacity: int = 500_000  # samples kept at most, >= 1; AlphaGo Zero: those of 500,000 games
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a value out of range."""
+        for name in ("window", "capacity"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"replay.{name} must be at least 1, got {getattr(self, name)}")
+
+    def num_kept(self, num_made: int) -> int:
+        """The samples in the window once `num_made` have been made."""
+        growth = (max(num_made / self.window, 1) ** _EXPONENT - 1) / _EXPONENT
+        return min(self.capacity, int(self.window * (1 + _SLOPE * growth)))
+
+
+class Replay:
+    """Recent samples, iteration by iteration, in memory and in one file for each iteration."""
+
+    def __init__(self, game: Game[Any], settings: ReplaySettings, directory: Path) -> None:
+        """`directory` is made if need be; what it holds is read by `restore` only."""
+        self.game = game
+        self.settings = settings
+        self.directory = directory
+        self.num_made = 0  # samples ever added
+        self._parts: dict[int, Samples] = {}  # by iteration, the oldest first
+        directory.mkdir(parents=True, exist_ok=True)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts.values()))
+
+    def add(self, iteration: int, samples: Samples) -> None:
+        """Take in the samples of an iteration, on disk first, and drop the oldest that leave the window.
+
+        Raises ValueError, keeping nothing, for samples that cannot be learned from.
+        """
+        samples.check(self.game)
+        samples = samples.compact()
+        write_samples(replay_file(self.directory, iteration), samples)
+        self._parts[iteration] = samples
+        self.num_made += len(samples)
+        self._drop_oldest()
+
+    def state(self) -> dict[str, Any]:
+        """What `restore` needs besides the files, in plain JSON."""
+        return {"num_made": self.num_made, "iterations": list(self._parts)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Read the window that `state()` described back from its files.
+
+        A file that is missing or damaged is named in a warning, and its samples are missing from the window.
+        """
+        self.num_made = state["num_made"]
+        self._parts = {}
+        for iteration in state["iterations"]:
+            try:
+                self._parts[iteration] = read_samples(replay_file(self.directory, iteration), self.game)
+            except SamplesFileError as error:
+                warnings.warn(f"training goes on with fewer samples: {error}", stacklevel=2)
+        self._drop_oldest()
+
+    def training_set(self) -> "TrainingSet":
+        """The window as it is now, to draw from."""
+        return TrainingSet(concatenate(list(self._parts.values())), self.game.symmetries())
+
+    def _drop_oldest(self) -> None:
+        excess = len(self) - self.settings.num_kept(self.num_made)
+        for iteration, samples in list(self._parts.items()):
+            if excess <= 0:
+                return
+            del self._parts[iteration]
+            if excess < len(samples):  # what is left of it stays the oldest
+                self._parts = {iteration: samples.take(slice(excess, None)), **self._parts}
+            excess -= len(samples)
+
+
+def replay_file(directory: Path, iteration: int) -> Path:
+    """Where the samples of an iteration are kept."""
+    return directory / f"iteration-{iteration:06d}.npz"
+
+
+class TrainingSet:
+    """The distinct positions of some samples, each with the mean of its targets.
+
+    A position seen n times counts 1 + log2(n) times as much as one seen once, as in AlphaZero.jl: openings recur
+    hundreds of times, and deserve exact targets more than most of the training.
+    """
+
+    def __init__(self, samples: Samples, symmetries: Sequence[Symmetry[Any]]) -> None:
+        self.samples, counts = _merged(samples)
+        self._weights = np.cumsum(1 + np.log2(counts))
+        identity = (tuple(range(samples.observations[0, 0].size)), tuple(range(samples.legal.shape[1])))
+        moves = [identity, *((symmetry.cells, symmetry.actions) for symmetry in symmetries)]
+        # Entry i of a moved array comes from the place that moves to i.
+        self._cells = np.argsort([cells for cells, _ in moves], axis=1)
+        self._actions = np.argsort([actions for _, actions in moves], axis=1)
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    def draw(self, size: int, generator: np.random.Generator) -> Samples:
+        """`size` samples, drawn with replacement, each under a symmetry of the game drawn for it; in float32."""
+        rows = np.searchsorted(self._weights, generator.random(size) * self._weights[-1], side="right")
+        return self.moved(rows, generator.integers(len(self._cells), size=size))
+
+    def moved(self, rows: npt.NDArray[np.int64], symmetries: npt.NDArray[np.int64]) -> Samples:
+        """Some rows, each under a symmetry: 0 is the identity, then those of the game in order."""
+        samples, planes = self.samples, self.samples.observations[rows].astype(np.float32)
+        cells, actions = self._cells[symmetries], self._actions[symmetries]
+        flat = planes.reshape(*planes.shape[:2], -1)
+        return Samples(
+            observations=np.take_along_axis(flat, cells[:, None, :], axis=2).reshape(planes.shape),
+            legal=np.take_along_axis(samples.legal[rows], actions, axis=1),
+            policy=np.take_along_axis(samples.policy[rows], actions, axis=1),
+            outcome=samples.outcome[rows],
+            value=samples.value[rows],
+        )
+
+
+def _merged(samples: Samples) -> tuple[Samples, npt.NDArray[np.int64]]:
+    """One sample for each distinct observation, with mean targets, and how often each occurred."""
+    rows = np.ascontiguousarray(samples.observations).reshape(len(samples), -1)
+    keys = rows.view(np.dtype((np.void, rows.shape[1] * rows.itemsize)))[:, 0]
+    _, first, group, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+
+    def mean(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return np.bincount(group, column, len(first)) / counts
+
+    policy = np.stack([mean(column) for column in samples.policy.T], axis=1)
+    total = policy.sum(axis=1, keepdims=True)  # below 1 where some occurrences had no policy to learn
+    merged = Samples(
+        observations=samples.observations[first],
+        legal=samples.legal[first],
+        policy=np.divide(policy, total, out=policy, where=total > 0).astype(np.float32),
+        outcome=mean(samples.outcome).astype(np.float32),
+        value=mean(samples.value).astype(np.float32),
+    )
+    return merged, counts

@@ -1,0 +1,97 @@
+"""Samples: positions, what is to be learned of each, and the file they are kept in."""
+
+import io
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from azero.games.game import FloatArray, Game
+from azero.learning.files import write_durably
+
+Array = npt.NDArray[Any]
+
+
+class SamplesFileError(ValueError):
+    """A file that holds no usable samples; the message is one line that names it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """n positions, and what is to be learned of each, for its player to move."""
+
+    observations: Array  # [n, C, H, W]: float32, or uint8 where that loses nothing
+    legal: npt.NDArray[np.bool_]  # bool[n, A]
+    policy: FloatArray  # float32[n, A], sums to 1; a row of zeros where only the value is to be learned
+    outcome: FloatArray  # float32[n] in [-1, 1]: how the game ended
+    value: FloatArray  # float32[n] in [-1, 1]: what the search thought
+
+    def __len__(self) -> int:
+        return len(self.outcome)
+
+    def arrays(self) -> dict[str, Array]:
+        """The arrays by name, in order."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def take(self, rows: Any) -> "Samples":
+        """A copy of some of the samples; `rows` as NumPy takes them."""
+        return Samples(**{name: array[rows].copy() for name, array in self.arrays().items()})
+
+    def compact(self) -> "Samples":
+        """The samples with observations in bytes, if they are whole numbers from 0 to 255."""
+        if not ((self.observations >= 0) & (self.observations <= 255) & (self.observations % 1 == 0)).all():
+            return self
+        return Samples(**(self.arrays() | {"observations": self.observations.astype(np.uint8)}))
+
+    def check(self, game: Game[Any]) -> None:
+        """Raises ValueError for samples of another game, and for a target that nothing good can be learned from."""
+        n, num_actions = len(self), game.num_actions
+        found = [array.shape for array in self.arrays().values()]
+        expected = [(n, *game.observation_shape), (n, num_actions), (n, num_actions), (n,), (n,)]
+        if found != expected:
+            raise ValueError(f"the samples are of another game than {game.name}: shapes {found}, expected {expected}")
+        total = self.policy.sum(axis=1)
+        # Written so that NaN fails the comparison.
+        sound = ((self.policy >= 0) & (self.legal | (self.policy == 0))).all(axis=1)
+        sound &= (np.abs(total - 1) < 1e-3) | (total == 0)
+        sound &= (np.abs(self.outcome) <= 1) & (np.abs(self.value) <= 1)
+        sound &= np.isfinite(self.observations).all(axis=(1, 2, 3))
+        if not sound.all():
+            i = int(np.argmin(sound))
+            raise ValueError(
+                f"sample {i} of {n} cannot be learned from: policy {self.policy[i]}, legal {self.legal[i]}, outcome "
+                f"{self.outcome[i]}, value {self.value[i]}; a policy is 0 where illegal and sums to 1 or 0, outcome "
+                "and value are in [-1, 1], observations are finite"
+            )
+
+
+def concatenate(parts: Sequence[Samples]) -> Samples:
+    """All samples of the parts, in order."""
+    arrays = [part.arrays() for part in parts]
+    return Samples(**{name: np.concatenate([part[name] for part in arrays]) for name in arrays[0]})
+
+
+def write_samples(path: Path, samples: Samples) -> None:
+    """Write samples to a compressed .npz file, all of it or nothing. Raises OSError."""
+    contents = io.BytesIO()
+    np.savez_compressed(contents, allow_pickle=False, **samples.arrays())
+    write_durably(path, contents.getvalue())
+
+
+def read_samples(path: Path, game: Game[Any]) -> Samples:
+    """The samples in a file. Raises SamplesFileError unless they are all there, of the right types, and of `game`."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            samples = Samples(**{field.name: file[field.name] for field in fields(Samples)})
+        types = [array.dtype for array in samples.arrays().values()]
+        if types[0] not in (np.uint8, np.float32) or types[1:] != [np.bool_, np.float32, np.float32, np.float32]:
+            raise ValueError(f"the arrays have types {types}")
+        samples.check(game)
+    except (OSError, ValueError, KeyError, TypeError, EOFError, MemoryError, zipfile.BadZipFile) as error:
+        reason = str(error).partition("\n")[0]
+        raise SamplesFileError(f"{path} holds no samples, or is damaged ({reason})") from None
+    return samples
