@@ -214,7 +214,7 @@ def _is_the_same_compiled(rules: Any, game: Game[S], state: S) -> None:
     actions, rows = np.zeros(game.num_actions, np.int32), np.zeros((game.num_actions, len(fields)), np.int64)
     answer = _attempt(lambda row: _describe(rules, state, row, actions, rows), row)
     if isinstance(answer, Exception):
-        raise _broken(game, "the rules must compile; the error above says what does not", state) from answer
+        raise LawError(f"{game.name}: the rules must compile, but {answer}") from answer
     player, num_legal, result = answer
     compiled = player, actions[:num_legal].tolist(), list(PackedStates(state, rows[:num_legal])), result
     legal = list(game.legal_actions(state))

@@ -57,20 +57,18 @@ class CompiledGame(Game[S]):
     A subclass has its rules in the class, or sets them where it is made, if they have parameters.
     """
 
+    rules: Any
+
     def __init_subclass__(cls) -> None:
         """Prepare rules that stand in the class."""
         if "rules" in vars(cls):
             _prepare(cls.rules)
 
-    @property
-    def rules(self) -> Any:
-        """What kernels are given."""
-        return self._rules
-
-    @rules.setter
-    def rules(self, rules: Any) -> None:
-        _prepare(rules)
-        self._rules = rules
+    def __setattr__(self, name: str, value: object) -> None:
+        """Prepare rules that a game sets for itself."""
+        if name == "rules":
+            _prepare(value)
+        super().__setattr__(name, value)
 
     def initial_state(self) -> S:
         """The state in which a game starts."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from azero.check import main
 from azero.games.check import LawError, check_game
 from azero.games.connect4 import Connect4
 from azero.games.game import Symmetry
@@ -315,14 +316,14 @@ class ListRules(NamedTuple):
     initial_state, current_player, step, outcome = Rules.initial_state, Rules.current_player, Rules.step, Rules.outcome
 
 
-@wrong("tictactoe: the rules must compile; the error above says what does not, in the state\n. . .")
+@wrong("tictactoe: the rules must compile, but ")
 class Uncompilable(TicTacToe):
     def __init__(self):
         self.rules = ListRules()
 
 
 @pytest.mark.parametrize(("game_class", "message"), ALL_WRONG)
-def test_a_wrong_game_is_told_what_is_wrong_and_where(game_class, message):
+def test_a_wrong_game_is_told_what_is_wrong_and_where(game_class, message, sources):
     with pytest.raises(LawError, match=re.escape(message)):
         check_game(game_class())
 
@@ -341,3 +342,18 @@ def test_no_game_is_checked_if_none_is_asked_for_but_the_facts_are():
     assert check_game(Heap(), num_games=0) == 0
     with pytest.raises(LawError, match="num_actions"):
         check_game(NoActions(), num_games=0)
+
+
+def test_the_command_says_that_every_law_holds_and_where_it_looked(capsys):
+    main(["game=tictactoe", "num_games=3"])
+    assert re.fullmatch(r"tictactoe keeps every law in \d\d states of 3 random games\n", capsys.readouterr().out)
+
+
+def test_the_command_ends_with_an_error_that_names_the_broken_law(capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main(["game=tests.games.test_check:SecondPlayerFirst"])
+    assert exit_.value.code == 2
+    assert "error: heap: player 0 must move first, in the state\n(5, 1)" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["game=tictactoe", "num_games=0"])
+    assert "num_games must be at least 1, got 0" in capsys.readouterr().err

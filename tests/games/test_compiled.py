@@ -45,14 +45,6 @@ class CounterRules(NamedTuple):
         return -1.0
 
 
-@pytest.fixture
-def sources(monkeypatch):
-    """The files that compiled games add to the key of the kernels' cache."""
-    files = []
-    monkeypatch.setattr("azero.games.compiled.add_source", files.append)
-    return files
-
-
 def counter(goal):
     class Counter(CompiledGame):
         name = "counter"
