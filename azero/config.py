@@ -13,6 +13,7 @@ import argparse
 import difflib
 import inspect
 import itertools
+import json
 import os
 import re
 import sys
@@ -88,6 +89,27 @@ def command(schema: type[T], name: str, positional: str = "") -> Callable[[Calla
 def compose_settings(schema: type[T], name: str, words: Sequence[str] = ()) -> T:
     """The settings that `python -m azero.<name> <words>` runs with. Raises ValueError for a wrong option."""
     return cast(T, _build(_compose(schema, name, words)))
+
+
+def settings_text(settings: Any) -> str:
+    """Settings as the text of a config file, which `saved_words` reads."""
+    return OmegaConf.to_yaml(OmegaConf.structured(settings))
+
+
+def saved_words(path: Path) -> list[str]:
+    """The settings in a config file as words of a command line: those that are not null, each as an override."""
+    words: list[str] = []
+
+    def add(config: Any, prefix: str) -> None:
+        for key, value in config.items():
+            if OmegaConf.is_dict(value):
+                add(value, f"{prefix}{key}.")
+            elif value is not None:
+                quoted = isinstance(value, str) and key != "game"
+                words.append(f"{prefix}{key}={json.dumps(value) if quoted else _text(value)}")
+
+    add(OmegaConf.load(path), "")
+    return words
 
 
 def config_directory() -> Path:

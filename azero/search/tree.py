@@ -3,7 +3,8 @@
 Letters used throughout: B trees, N nodes and E edges reserved in each, A actions, L legal actions of a root.
 
 A node is a state that was evaluated; an edge is a legal action in it. Nodes are numbered in the order they were
-planted, and the edges of a node lie side by side. Edge 0 leads to the root, which is node 0: every path starts with it, and its visits are those of the root.
+planted, and the edges of a node lie side by side. Edge 0 leads to the root, which is node 0: every path starts with
+it, and its visits are those of the root.
 """
 
 from typing import Any, NamedTuple

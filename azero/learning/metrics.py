@@ -1,0 +1,112 @@
+"""What a run tells of itself: a table of metrics, and the same in TensorBoard with a sample game and a picture."""
+
+import csv
+import io
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from azero.evaluators.evaluator import Evaluator, checked
+from azero.games.batch import batch_of
+from azero.games.game import Game, result_text, state_after
+from azero.learning.files import write_durably
+from azero.learning.selfplay import PlayedGame
+
+METRICS_FILE = "metrics.csv"
+
+
+class MetricsWriter:
+    """Writes one row an iteration to `metrics.csv`, and its numbers to TensorBoard at the iteration's step."""
+
+    def __init__(self, run_directory: Path, iteration: int) -> None:
+        """`iteration` is the first to be written: what an interrupted run told of it or later ones is taken back."""
+        self._path = run_directory / METRICS_FILE
+        self._rows = [row for row in read_metrics(self._path) if int(row["iteration"]) < iteration]
+        self._board = _board(run_directory, iteration)
+
+    def __enter__(self) -> "MetricsWriter":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._board:
+            self._board.close()
+
+    def write(self, iteration: int, metrics: Mapping[str, float]) -> None:
+        """Add a row. The table is replaced whole, so that it never holds half a row."""
+        self._rows.append({"iteration": str(iteration)} | {name: f"{value:.6g}" for name, value in metrics.items()})
+        names = dict.fromkeys(name for row in self._rows for name in row)
+        contents = io.StringIO(newline="")
+        table = csv.DictWriter(contents, list(names), restval="")
+        table.writeheader()
+        table.writerows(self._rows)
+        write_durably(self._path, contents.getvalue().encode())
+        if self._board:
+            for name, value in metrics.items():
+                self._board.add_scalar(name, value, iteration)
+            self._board.flush()
+
+    def write_text(self, iteration: int, name: str, text: str) -> None:
+        """Show text with its line breaks in TensorBoard."""
+        if self._board:
+            self._board.add_text(name, "\n".join("    " + line for line in text.splitlines()), iteration)
+
+    def write_figure(self, iteration: int, name: str, figure: Any) -> None:
+        """Show a matplotlib figure in TensorBoard."""
+        if self._board:
+            self._board.add_figure(name, figure, iteration)
+
+
+def read_metrics(path: Path) -> list[dict[str, str]]:
+    """The rows of a metrics table, without a damaged last one; none if there is no table."""
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    return [row for row in rows if (row.get("iteration") or "").isdigit() and None not in row.values()]
+
+
+def _board(run_directory: Path, iteration: int) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        warnings.warn("tensorboard is not installed (pip install tensorboard): metrics.csv only", stacklevel=2)
+        return None
+    return SummaryWriter(str(run_directory / "tensorboard"), purge_step=iteration)  # type: ignore[no-untyped-call]
+
+
+def game_text(game: Game[Any], actions: Sequence[int]) -> str:
+    """A finished game for people: its actions, its last state, and how it ended."""
+    state = state_after(game, actions)
+    moves = " ".join(map(game.action_text, actions))
+    return f"{moves}\n\n{game.state_text(state)}\n\n{result_text(game, state)}"
+
+
+def policy_figure(game: Game[Any], played: PlayedGame[Any], evaluator: Evaluator) -> Any:
+    """A matplotlib figure of the middle of a game: the board, what the network thought, and what the search made of it."""
+    from matplotlib.figure import Figure
+
+    middle = len(played.states) // 2
+    state, search = played.states[middle], played.policies[middle]
+    answer = checked(evaluator, batch_of(game, [state]))
+    legal = game.legal_actions(state)
+    places = np.arange(len(legal))
+    figure = Figure(figsize=(8, 3.2), layout="constrained")
+    board, bars = figure.subplots(1, 2)
+    board.text(0.5, 0.5, game.state_text(state), family="monospace", ha="center", va="center")
+    board.set_axis_off()
+    mover = game.player_names[game.current_player(state)]
+    board.set_title(
+        f"{mover} to move; value: network {answer.value[0]:+.2f}, search {played.values[middle]:+.2f}", size=9
+    )
+    bars.bar(places - 0.2, answer.policy[0][legal], 0.4, label="network")
+    bars.bar(places + 0.2, search[legal], 0.4, label="search")
+    bars.set_xticks(places, [game.action_text(action) for action in legal], size=7)
+    bars.set(xlabel="action", ylabel="probability", ylim=(0, 1))
+    bars.legend()
+    return figure
