@@ -1,8 +1,4 @@
 import pytest
-from hypothesis import settings
-
-settings.register_profile("azero", derandomize=True, deadline=None)
-settings.load_profile("azero")
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis.strategies import integers
 
 from azero._jit import below, draw, kernel
-from tests.games.playing import COMPILED
 
 INT64 = integers(-(2**63), 2**63 - 1)
 
@@ -99,7 +98,7 @@ CHECK = (
 )
 
 
-@pytest.mark.skipif(not COMPILED, reason="it is the compiler's cache that is tested")
+@pytest.mark.compiled
 def test_a_new_process_loads_its_kernels_from_disk_and_sees_an_edit_of_the_rules(tmp_path):
     def run():
         """What a process that holds the kernels against the rules writes on standard error."""
