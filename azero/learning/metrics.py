@@ -77,7 +77,7 @@ def _board(run_directory: Path, iteration: int) -> Any:
     except ImportError:
         warnings.warn("tensorboard is not installed (pip install tensorboard): metrics.csv only", stacklevel=2)
         return None
-    return SummaryWriter(str(run_directory / "tensorboard"), purge_step=iteration)  # type: ignore[no-untyped-call]
+    return SummaryWriter(str(run_directory / "tensorboard"), purge_step=iteration)
 
 
 def game_text(game: Game[Any], actions: Sequence[int]) -> str:
@@ -88,7 +88,7 @@ def game_text(game: Game[Any], actions: Sequence[int]) -> str:
 
 
 def policy_figure(game: Game[Any], played: PlayedGame[Any], evaluator: Evaluator) -> Any:
-    """A matplotlib figure of the middle of a game: the board, what the network thought, and what the search made of it."""
+    """A matplotlib figure of the middle of a game: the board, and what the network and the search thought of it."""
     from matplotlib.figure import Figure
 
     middle = len(played.states) // 2
@@ -101,9 +101,8 @@ def policy_figure(game: Game[Any], played: PlayedGame[Any], evaluator: Evaluator
     board.text(0.5, 0.5, game.state_text(state), family="monospace", ha="center", va="center")
     board.set_axis_off()
     mover = game.player_names[game.current_player(state)]
-    board.set_title(
-        f"{mover} to move; value: network {answer.value[0]:+.2f}, search {played.values[middle]:+.2f}", size=9
-    )
+    values = f"network {answer.value[0]:+.2f}, search {played.values[middle]:+.2f}"
+    board.set_title(f"{mover} to move; value: {values}", size=9)
     bars.bar(places - 0.2, answer.policy[0][legal], 0.4, label="network")
     bars.bar(places + 0.2, search[legal], 0.4, label="search")
     bars.set_xticks(places, [game.action_text(action) for action in legal], size=7)

@@ -121,7 +121,7 @@ class Trainer(Generic[S]):
     """A run: what it has learned so far, and the way on."""
 
     def __init__(self, game: Game[S], settings: TrainingSettings, directory: Path, watcher: Watcher) -> None:
-        """Goes on from the newest sound checkpoint in the run's `directory`, or begins there and commits iteration 0."""
+        """Goes on from the newest sound checkpoint in `directory`, or begins a run there by committing iteration 0."""
         self.game = game
         self.settings = settings
         self.directory = directory
@@ -154,7 +154,7 @@ class Trainer(Generic[S]):
                 self._tell(writer, network, games, metrics | {"run/seconds": self.counters["seconds"]})
 
     def is_over(self) -> bool:
-        """Whether a limit is reached, or would be passed within the next iteration if that takes as long as the last."""
+        """Whether a limit is reached, or would be passed by one more iteration as long as the last."""
         return self.progress(self._iteration_seconds) >= 1
 
     def progress(self, seconds_ahead: float = 0.0) -> float:
