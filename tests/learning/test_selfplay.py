@@ -152,7 +152,14 @@ def test_an_interrupt_in_a_game_s_callback_ends_self_play() -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"games": 0}, {"simulations": 0}, {"parallel_games": 0}, {"threads": -1}, {"temperature": -1.0}, {"random_plies": -1}],
+    [
+        {"games": 0},
+        {"simulations": 0},
+        {"parallel_games": 0},
+        {"threads": -1},
+        {"temperature": -1.0},
+        {"random_plies": -1},
+    ],
 )
 def test_settings_out_of_range_are_refused_by_name(settings: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(settings))):

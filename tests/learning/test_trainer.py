@@ -1,0 +1,239 @@
+"""The training loop on tiny runs: the same seed gives the same bytes, also after a stop."""
+
+import csv
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from azero.evaluators.network import NetworkEvaluator
+from azero.evaluators.weights import find_network
+from azero.games.batch import batch_of
+from azero.games.tictactoe import TicTacToe
+from azero.learning import learner
+from azero.learning.metrics import MetricsWriter, read_metrics
+from azero.learning.trainer import MatchesSettings, SearchSettings, Trainer, TrainingSettings
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+TINY = [
+    "game=tictactoe", "selfplay.games=8", "selfplay.simulations=8", "network.channels=8", "network.blocks=1",
+    "network.value_hidden=8", "network.head_channels=4", "learner.batch_size=32", "learner.threads=1",
+    "matches.games=2", "matches.every=1", "matches.simulations=4", "matches.opponent=random", "rollout_simulations=20",
+]  # fmt: skip
+
+
+class Silent:
+    """A watcher that hears nothing, or stops the run at a moment."""
+
+    def __init__(self, stop_at: tuple[int, str] | None = None) -> None:
+        self.stop_at = stop_at
+
+    def on_phase(self, iteration: int, name: str, total: int | None) -> None:
+        if self.stop_at == (iteration, name.split()[0]):
+            raise KeyboardInterrupt
+
+    def on_step(self) -> None:
+        pass
+
+    def on_iteration(self, iteration: int, metrics: dict[str, float]) -> None:
+        pass
+
+
+def tiny(**changes: Any) -> TrainingSettings:
+    from azero.config import compose_settings
+    from azero.train import TrainSettings
+
+    settings = compose_settings(TrainSettings, "train", TINY)
+    return dataclasses.replace(settings, **{"iterations": 3, "minutes": None} | changes)
+
+
+def train(directory: Path, watcher: Any = None, **changes: Any) -> Trainer[Any]:
+    trainer = Trainer(TicTacToe(), tiny(**changes), directory, watcher or Silent())
+    trainer.run()
+    return trainer
+
+
+def contents(directory: Path, iteration: int) -> dict[str, bytes]:
+    checkpoint = directory / f"iteration-{iteration:06d}"
+    files = {path.name: path.read_bytes() for path in checkpoint.iterdir() if path.name != "state.json"}
+    return files | {p.name: p.read_bytes() for p in (directory / "replay").iterdir()}
+
+
+def run_in(path: Path, name: str) -> Path:
+    directory = path / name
+    directory.mkdir()
+    return directory
+
+
+def test_the_same_seed_gives_the_same_bytes_whatever_the_threads(tmp_path: Path) -> None:
+    first, second = run_in(tmp_path, "first"), run_in(tmp_path, "second")
+    train(first)
+    selfplay = dataclasses.replace(tiny().selfplay, threads=2, parallel_games=3)
+    train(second, selfplay=selfplay)
+    assert contents(first, 3) == contents(second, 3)
+    other = run_in(tmp_path, "other")
+    train(other, seed=1)
+    assert contents(first, 3) != contents(other, 3)
+
+
+@pytest.mark.parametrize("phase", ["self-play", "learning", "match"])
+def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(tmp_path: Path, phase: str) -> None:
+    straight, stopped = run_in(tmp_path, "straight"), run_in(tmp_path, "stopped")
+    whole = train(straight)
+    with pytest.raises(KeyboardInterrupt):
+        train(stopped, Silent(stop_at=(2, phase)))
+    resumed = train(stopped)
+    assert contents(straight, 3) == contents(stopped, 3)
+    for counter in ("games", "positions", "best", "best_score"):
+        assert resumed.counters[counter] == whole.counters[counter]
+    rows = read_metrics(stopped / "metrics.csv")
+    assert [row["iteration"] for row in rows] == ["1", "2", "3"]
+    unclocked = [{k: v for k, v in row.items() if "second" not in k or "player" in k} for row in rows]
+    expected = [
+        {k: v for k, v in row.items() if "second" not in k or "player" in k}
+        for row in read_metrics(straight / "metrics.csv")
+    ]
+    assert unclocked == expected
+
+
+def test_tensorboard_shows_each_step_once_after_a_stop(tmp_path: Path) -> None:
+    directory = run_in(tmp_path, "run")
+    with pytest.raises(KeyboardInterrupt):
+        train(directory, Silent(stop_at=(3, "learning")))
+    train(directory, iterations=4)
+    events = EventAccumulator(str(directory / "tensorboard"))
+    events.Reload()
+    tags = events.Tags()
+    for tag in tags["scalars"]:
+        if not tag.startswith("score"):
+            assert [event.step for event in events.Scalars(tag)] == [1, 2, 3, 4]
+    expected = {
+        "learning/policy_loss", "learning/value_loss", "learning/policy_entropy", "learning/value_calibration",
+        "selfplay/first_player_wins", "selfplay/draws", "selfplay/game_length", "selfplay/cached_share",
+        "selfplay/terminal_share", "speed/evaluations_per_second", "speed/positions_per_second", "score/random",
+    }  # fmt: skip
+    assert expected <= set(tags["scalars"])
+    assert "selfplay/policy" in tags["images"]
+    assert "selfplay/sample_game/text_summary" in tags["tensors"]
+
+
+def test_what_is_left_of_a_damaged_metrics_table_is_kept(tmp_path: Path) -> None:
+    with MetricsWriter(tmp_path, 1) as writer:
+        writer.write(1, {"loss": 0.5})
+        writer.write(2, {"loss": 0.25, "score": 1.0})
+    table = tmp_path / "metrics.csv"
+    table.write_text(table.read_text() + "3,0.1")
+    with MetricsWriter(tmp_path, 3) as writer:
+        writer.write(3, {"loss": 0.125})
+    with table.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["iteration"], row["loss"], row["score"]) for row in rows] == [
+        ("1", "0.5", ""), ("2", "0.25", "1"), ("3", "0.125", ""),
+    ]  # fmt: skip
+
+
+def test_a_loss_that_is_not_finite_stops_the_run_before_anything_is_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = run_in(tmp_path, "run")
+    train(directory, iterations=1)
+    before = contents(directory, 1)
+    honest, calls = learner.masked_policy_loss, []
+
+    def fails_the_second_time(*arguments: Any) -> Any:
+        calls.append(arguments)
+        return honest(*arguments) * (float("nan") if len(calls) == 2 else 1.0)
+
+    monkeypatch.setattr(learner, "masked_policy_loss", fails_the_second_time)
+    with pytest.raises(learner.TrainingError, match="nothing was written"):
+        train(directory, iterations=2)
+    after = contents(directory, 1)
+    assert {name: after[name] for name in before} == before
+    assert not (directory / "iteration-000002").exists()
+
+
+def test_the_limits_end_a_run(tmp_path: Path) -> None:
+    assert train(run_in(tmp_path, "iterations"), iterations=2).iteration == 2
+    assert train(run_in(tmp_path, "games"), iterations=None, games=20).counters["games"] == 24
+    assert train(run_in(tmp_path, "minutes"), iterations=None, minutes=0.0).iteration == 0
+    assert find_network(tmp_path / "minutes").iteration == 0  # even then there is something to play with
+
+
+def test_the_newest_and_the_best_checkpoints_are_kept(tmp_path: Path) -> None:
+    directory = run_in(tmp_path, "run")
+    trainer = train(directory, iterations=5, keep=1)
+    kept = {path.name for path in directory.glob("iteration-*")}
+    assert kept == {"iteration-000005", f"iteration-{int(trainer.counters['best']):06d}"}
+
+
+def test_training_lowers_the_loss_and_changes_what_the_network_says(tmp_path: Path) -> None:
+    directory = run_in(tmp_path, "run")
+    train(directory, iterations=12)
+    rows = read_metrics(directory / "metrics.csv")
+    excess = [float(row["learning/policy_loss"]) - float(row["learning/target_entropy"]) for row in rows]
+    assert np.mean(excess[-3:]) < np.mean(excess[1:4])
+    game = TicTacToe()
+    policy, _ = NetworkEvaluator(find_network(directory)).evaluate(batch_of(game, [game.initial_state()]))
+    assert policy.std() > 0.001
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "named"),
+    [
+        (TrainingSettings, {"minutes": -1.0}, "minutes"),
+        (TrainingSettings, {"device": "tpu"}, "device"),
+        (SearchSettings, {"c_puct": -1.0}, "c_puct"),
+        (SearchSettings, {"fpu_reduction": 3.0}, "fpu_reduction"),
+        (MatchesSettings, {"every": 0}, "every"),
+        (MatchesSettings, {"opponent": "utc:100"}, "uct"),
+    ],
+)
+def test_settings_out_of_range_are_refused_by_name(kind: Any, settings: dict[str, Any], named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        kind(**settings)
+
+
+def command(path: Path, *words: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "azero.train", *words],
+        cwd=path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        env=os.environ | {"COLUMNS": "200", "PYTHONPATH": str(Path(__file__).parents[2])},
+    )  # fmt: skip
+
+
+def test_the_command_trains_stops_at_an_interrupt_and_resumes_with_its_own_settings(tmp_path: Path) -> None:
+    process = command(tmp_path, *TINY, "run=mine", "minutes=null")
+    deadline = time.monotonic() + 120
+    while not (tmp_path / "mine" / "iteration-000002").exists():
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in output
+    assert f"resume={tmp_path / 'mine'}" in output.replace("\n", "")
+    done = max(int(path.name[-6:]) for path in (tmp_path / "mine").glob("iteration-*"))
+    process = command(tmp_path, "resume=mine", f"iterations={done + 1}")
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, output
+    assert f"iteration {done + 1:4d}" in output
+    assert find_network(tmp_path / "mine").settings.channels == 8
+    for words, message in [
+        (["run=mine", *TINY], "not empty"),
+        (["resume=mine", "network.channels=16"], "network cannot change"),
+        (["resume=mine", "game=connect4"], "connect4"),
+        (["resume=nowhere"], "no run"),
+        (["game=tictactoe", "selfplay.simulatons=3"], "selfplay.simulations"),
+    ]:
+        process = command(tmp_path, *words)
+        output, _ = process.communicate(timeout=60)
+        assert process.returncode == 2, output
+        assert message in output.replace("\n", " ")
+        assert "Traceback" not in output
