@@ -25,7 +25,7 @@ class PUCT(NamedTuple):
         for edge in range(first, last):
             if tree.visits[b, edge] > 0:
                 total += tree.total[b, edge]
-                visited_prior += tree.prior[b, edge]
+                visited_prior += float(tree.prior[b, edge])
         unvisited_q = total / num_visits - self.fpu_reduction * math.sqrt(visited_prior)
         growth = math.log((1 + num_visits + self.c_base) / self.c_base)
         exploration = (self.c_puct + growth) * math.sqrt(num_visits)
@@ -34,7 +34,7 @@ class PUCT(NamedTuple):
         for edge in range(first, last):
             visits = tree.visits[b, edge]
             q = tree.total[b, edge] / visits if visits > 0 else unvisited_q
-            score = q + exploration * tree.prior[b, edge] / (1 + visits)
+            score = q + exploration * float(tree.prior[b, edge]) / (1 + visits)
             if score > best_score:
                 best, best_score = edge, score
         return best
