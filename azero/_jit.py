@@ -7,6 +7,7 @@ the cache directory is named after a hash of every azero source, and of a user's
 import hashlib
 import inspect
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -25,7 +26,7 @@ R = TypeVar("R")
 _config: Any = numba.config
 _OPTIONS: Any = {"error_model": "numpy"}  # division by zero gives infinity or NaN, as in NumPy, without a branch
 _MASK64 = (1 << 64) - 1
-_NUM_CACHES_KEPT = 8
+_NUM_CACHES_KEPT = 8  # the latest used: each version, and each set of users' rules, has its own
 _kernels: list[Any] = []
 _sources: set[Path] = set(Path(__file__).parent.rglob("*.py"))
 
@@ -88,8 +89,11 @@ def _cache_directory() -> Path:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         os.utime(directory)
+        others = sorted(directory.parent.iterdir(), key=lambda other: other.stat().st_mtime, reverse=True)
     except OSError:  # no home, or not ours to write: this process compiles for itself
         return Path(tempfile.mkdtemp(prefix="azero-kernels-"))
+    for old in others[_NUM_CACHES_KEPT:]:
+        shutil.rmtree(old, ignore_errors=True)
     return directory
 
 
