@@ -16,7 +16,7 @@ from azero.evaluators.weights import Network, NetworkSettings, Weights, find_net
 from azero.games.batch import StateBatch
 from azero.games.game import FloatArray, Game
 
-__all__ = ["Layers", "Network", "NetworkEvaluator", "NetworkSettings", "forward", "load_network"]
+__all__ = ["Layers", "Network", "NetworkEvaluator", "NetworkSettings", "check_device", "forward", "load_network"]
 
 T = TypeVar("T")
 
@@ -66,7 +66,8 @@ class NetworkEvaluator:
         Raises ValueError for another device, or for cuda where PyTorch sees no GPU.
         """
         self.network = network
-        self._run = _OnnxRunner(network, num_threads) if device == "cpu" else _TorchRunner(network, _gpu(device))
+        check_device(device)
+        self._run = _OnnxRunner(network, num_threads) if device == "cpu" else _TorchRunner(network, device)
 
     def evaluate(self, batch: StateBatch[Any]) -> Evaluation:
         """Probabilities over the legal actions, 0 elsewhere, and values. Raises ValueError for another game."""
@@ -86,6 +87,18 @@ def load_network(
     if game is not None:
         network.check_game(game)
     return NetworkEvaluator(network, device, num_threads)
+
+
+def check_device(device: str) -> None:
+    """Raises ValueError unless `device` is cpu, or cuda with a GPU that PyTorch sees."""
+    if device == "cpu":
+        return
+    if device.partition(":")[0] != "cuda":
+        raise ValueError(f"device is cpu or cuda, not {device!r}")
+    import torch
+
+    if not torch.cuda.is_available():
+        raise ValueError("device is cuda, but PyTorch sees no GPU here; use device=cpu")
 
 
 class _OnnxLayers:
@@ -224,13 +237,3 @@ class _TorchRunner:
             logits, value = forward(self.layers, self.num_blocks, torch.from_numpy(observations).to(self.device))
             policy = logits.masked_fill(torch.from_numpy(~legal).to(self.device), -torch.inf).softmax(1)
             return policy.cpu().numpy(), value[:, 0].cpu().numpy()
-
-
-def _gpu(device: str) -> str:
-    import torch
-
-    if device.partition(":")[0] != "cuda":
-        raise ValueError(f"device is cpu or cuda, not {device!r}")
-    if not torch.cuda.is_available():
-        raise ValueError("device is cuda, but PyTorch sees no GPU here; use device=cpu")
-    return device

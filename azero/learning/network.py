@@ -1,6 +1,7 @@
 """The network as PyTorch trains it."""
 
 from collections import OrderedDict
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
@@ -60,11 +61,15 @@ def _layer(shape: tuple[int, ...]) -> nn.Module:
     return nn.Sequential(OrderedDict(conv=conv, norm=nn.BatchNorm2d(filters, BATCH_NORM_EPSILON)))
 
 
-def weights_of(module: nn.Module) -> Weights:
-    """A copy of all parameters and statistics, by name."""
-    return {name: tensor.detach().cpu().contiguous().numpy().copy() for name, tensor in module.state_dict().items()}
+def arrays_of(tensors: Mapping[str, Tensor]) -> Weights:
+    """Copies of tensors as NumPy arrays, planes first."""
+    return {name: tensor.detach().cpu().contiguous().numpy().copy() for name, tensor in tensors.items()}
 
 
-def load_weights(module: nn.Module, weights: Weights) -> None:
-    """Put `weights` in place of the module's own; names and shapes must be exactly those of `weights_of`."""
-    module.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
+def tensors_of(arrays: Weights) -> dict[str, Tensor]:
+    """Copies of arrays as tensors, those of convolutions laid out as the learner keeps them."""
+    layouts = {4: torch.channels_last}
+    return {
+        name: torch.from_numpy(array.copy()).contiguous(memory_format=layouts.get(array.ndim, torch.contiguous_format))
+        for name, array in arrays.items()
+    }

@@ -1,5 +1,6 @@
 """The replay: a growing window of recent samples, and how training batches are drawn from it."""
 
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -99,6 +100,12 @@ class Replay:
 def replay_file(directory: Path, iteration: int) -> Path:
     """Where the samples of an iteration are kept."""
     return directory / f"iteration-{iteration:06d}.npz"
+
+
+def replay_files(directory: Path) -> dict[int, Path]:
+    """The files of samples there are, by iteration."""
+    names = ((re.fullmatch(r"iteration-(\d{1,12})\.npz", path.name), path) for path in directory.glob("*.npz"))
+    return {int(match[1]): path for match, path in names if match}
 
 
 class TrainingSet:

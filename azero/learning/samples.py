@@ -56,7 +56,7 @@ class Samples:
             raise ValueError(f"the samples are of another game than {game.name}: shapes {found}, expected {expected}")
         total = self.policy.sum(axis=1)
         # Written so that NaN fails the comparison.
-        sound = ((self.policy >= 0) & (self.legal | (self.policy == 0))).all(axis=1)
+        sound = ((self.policy >= 0) & (self.legal | (self.policy == 0))).all(axis=1) & self.legal.any(axis=1)
         sound &= (np.abs(total - 1) < 1e-3) | (total == 0)
         sound &= (np.abs(self.outcome) <= 1) & (np.abs(self.value) <= 1)
         sound &= np.isfinite(self.observations).all(axis=(1, 2, 3))
@@ -64,8 +64,8 @@ class Samples:
             i = int(np.argmin(sound))
             raise ValueError(
                 f"sample {i} of {n} cannot be learned from: policy {self.policy[i]}, legal {self.legal[i]}, outcome "
-                f"{self.outcome[i]}, value {self.value[i]}; a policy is 0 where illegal and sums to 1 or 0, outcome "
-                "and value are in [-1, 1], observations are finite"
+                f"{self.outcome[i]}, value {self.value[i]}; some action is legal, a policy is 0 elsewhere and sums "
+                "to 1 or 0, outcome and value are in [-1, 1], observations are finite"
             )
 
 

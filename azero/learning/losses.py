@@ -1,0 +1,71 @@
+"""What learning makes small, and the figures that show how it goes."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+_NUM_BINS = 10  # of the predicted values, for their calibration
+
+
+def masked_policy_loss(logits: Tensor, legal: Tensor, policy: Tensor) -> Tensor:
+    """The cross entropy of `policy`, a target over the legal actions, and the softmax of their logits.
+
+    Illegal logits get a gradient of exactly zero, and a single legal action costs nothing. Rows whose target is all
+    zeros have no policy to learn: the mean is over the others.
+    """
+    entropy = -(policy * log_probabilities(logits, legal)).sum()
+    return entropy / (policy.sum(1) > 0).sum().clamp(min=1)
+
+
+def log_probabilities(logits: Tensor, legal: Tensor) -> Tensor:
+    """The logarithms of the softmax over the legal actions; 0 for illegal ones, so that 0 times them is 0."""
+    masked = logits.masked_fill(~legal, -torch.inf).log_softmax(1)
+    return masked.masked_fill(~legal, 0.0)
+
+
+class Tally:
+    """Collects what the gradient steps of an iteration showed, each before it changed the weights."""
+
+    def __init__(self) -> None:
+        self._rows: list[dict[str, float]] = []
+        self._values: list[Tensor] = []
+        self._outcomes: list[Tensor] = []
+
+    @torch.no_grad()
+    def add(self, batch: dict[str, Tensor], logits: Tensor, values: Tensor, losses: dict[str, float]) -> None:
+        """One step: its batch by the names of `Samples`, what the network said, and figures to be averaged."""
+        legal, policy = batch["legal"], batch["policy"]
+        has_policy = policy.sum(1) > 0
+        logs = log_probabilities(logits, legal)
+        entropy = -(logs.exp() * logs).sum(1).mean()  # illegal actions add exp(0) * 0
+        target_entropy = -(policy * policy.clamp(min=1e-30).log()).sum() / has_policy.sum().clamp(min=1)
+        agrees = logits.masked_fill(~legal, -torch.inf).argmax(1) == policy.argmax(1)
+        agreement = (agrees & has_policy).sum() / has_policy.sum().clamp(min=1)
+        figures = {"policy_entropy": entropy, "target_entropy": target_entropy, "policy_agreement": agreement}
+        self._rows.append(losses | {name: float(tensor) for name, tensor in figures.items()})
+        self._values.append(values.cpu())
+        self._outcomes.append(batch["outcome"].cpu())
+
+    def metrics(self) -> dict[str, float]:
+        """Means over the steps, and how the predicted values compare with the outcomes of the games.
+
+        `policy_entropy` is the network's, `target_entropy` the search's: the least policy loss that can be.
+        `policy_agreement`: how often both like the same action best. `value_spread`: the standard deviation of the
+        predicted values. `value_correlation`: theirs with the outcomes. `value_calibration`: by how much the mean
+        outcome of positions with like predictions misses the mean prediction, on average.
+        """
+        values, outcomes = (torch.cat(parts).numpy() for parts in (self._values, self._outcomes))
+        spread, outcome_spread = float(values.std()), float(outcomes.std())
+        covariance = float(((values - values.mean()) * (outcomes - outcomes.mean())).mean())
+        means = {name: float(np.mean([row[name] for row in self._rows])) for name in self._rows[0]}
+        return means | {
+            "value_spread": spread,
+            "value_correlation": covariance / (spread * outcome_spread) if spread * outcome_spread > 0 else 0.0,
+            "value_calibration": _calibration_error(values, outcomes),
+        }
+
+
+def _calibration_error(values: np.ndarray, outcomes: np.ndarray) -> float:
+    bins = np.clip(((values + 1) / 2 * _NUM_BINS).astype(np.int64), 0, _NUM_BINS - 1)
+    misses = np.bincount(bins, values - outcomes, _NUM_BINS)
+    return float(np.abs(misses).sum() / len(values))
