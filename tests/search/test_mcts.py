@@ -74,6 +74,7 @@ def q_of(result: SearchResult, action: int) -> float:
     return float(result.q[list(result.actions).index(action)])
 
 
+@pytest.mark.compiled
 def test_a_won_heap_is_valued_as_won_and_a_lost_one_as_lost() -> None:
     won = uct_search(Subtraction(15), [], 20_000)
     assert best_action(won, 0) == 2  # take 3
@@ -89,12 +90,14 @@ def test_an_immediate_win_has_value_one_for_whoever_moves() -> None:
         assert result.value > 0.8
 
 
+@pytest.mark.compiled
 def test_every_action_but_the_block_is_lost_for_the_player_to_move() -> None:
     result = uct_search(C4, [3, 0, 3, 0, 3], 40_000)
     assert best_action(result, 0) == 3
     assert all(q_of(result, action) < -0.7 for action in (0, 1, 2, 4, 5, 6))
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("actions", "drawing"), [([4, 0, 3, 5, 7], {1}), ([0], {4}), ([0, 4, 8], {1, 3, 5, 7}), ([1], {0, 2, 4, 7})]
 )
@@ -242,6 +245,7 @@ def test_the_caller_s_state_is_left_alone() -> None:
     assert (hash(state), C4.state_text(state), C4.legal_actions(state)) == before
 
 
+@pytest.mark.compiled
 def test_a_game_of_three_thousand_actions_needs_no_recursion() -> None:
     limit = sys.getrecursionlimit()
     searcher = MCTS(Subtraction(3000), Constant([1, 0, 0]), PUCT())
@@ -260,6 +264,7 @@ def test_a_wrong_game_length_is_an_error_and_no_memory_fault() -> None:
         MCTS(game, RolloutEvaluator(), UCT()).search((30, 0), Budget(5000), 0)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("actions", "simulations"), [([3, 0, 3, 0, 3, 1], 100), ([3, 0, 3, 0, 3], 1000)])
 def test_a_win_in_one_and_a_forced_block_are_found_by_every_seed(actions: list[int], simulations: int) -> None:
     searcher = MCTS(C4, RolloutEvaluator(), UCT())
@@ -268,6 +273,7 @@ def test_a_win_in_one_and_a_forced_block_are_found_by_every_seed(actions: list[i
         assert best_action(searcher.search(state_after(C4, actions), Budget(simulations), stream), stream) == 3
 
 
+@pytest.mark.compiled
 def test_the_open_two_is_answered_at_either_end() -> None:
     searcher = MCTS(C4, RolloutEvaluator(), UCT())
     found = 0
@@ -277,6 +283,7 @@ def test_the_open_two_is_answered_at_either_end() -> None:
     assert found >= 48
 
 
+@pytest.mark.compiled
 def test_a_forced_win_within_seven_plies_is_found() -> None:
     # With random rollouts column 3, which wins later, looks as good.
     searcher = MCTS(C4, RolloutEvaluator(HeuristicPolicy()), UCT())
