@@ -85,7 +85,7 @@ def write_samples(path: Path, samples: Samples) -> None:
 def read_samples(path: Path, game: Game[Any]) -> Samples:
     """The samples in a file. Raises SamplesFileError unless they are all there, of the right types, and of `game`."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             samples = Samples(**{field.name: file[field.name] for field in fields(Samples)})
         types = [array.dtype for array in samples.arrays().values()]
         if types[0] not in (np.uint8, np.float32) or types[1:] != [np.bool_, np.float32, np.float32, np.float32]:
