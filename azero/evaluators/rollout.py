@@ -11,7 +11,7 @@ import numpy as np
 from azero._jit import below, compilable, dispatched, draw, kernel, unpack
 from azero.evaluators.evaluator import Evaluation
 from azero.games.batch import StateBatch
-from azero.games.compiled import PackedStates, current_player, outcome, step, write_legal_actions
+from azero.games.compiled import CompiledGame, PackedStates, current_player, outcome, step, write_legal_actions
 from azero.games.game import Game
 
 S = TypeVar("S", bound=Hashable)
@@ -137,8 +137,8 @@ class RolloutEvaluator:
         values = np.empty(len(batch), np.float32)
         buffers = np.empty((NUM_BUFFERS, batch.game.num_actions), np.int32)
         states: Sequence[Any] = batch.states
-        if isinstance(states, PackedStates):
-            rules, streams = batch.game.rules, batch.streams  # type: ignore[attr-defined]  # packed: a CompiledGame
+        if isinstance(states, PackedStates) and isinstance(batch.game, CompiledGame):
+            rules, streams = batch.game.rules, batch.streams
             _evaluate_rows(self.policy, rules, states.like, states.rows, streams, self.num_rollouts, buffers, values)
         else:
             rules = PlainRules(batch.game)
