@@ -120,7 +120,7 @@ def load_latest(run_directory: Path) -> Checkpoint | None:
 
     Damaged ones are passed over with a warning that says why. Raises CheckpointError if all are damaged.
     """
-    for partial in [*run_directory.glob(".*.partial"), *run_directory.glob("*/.*.partial")]:
+    for partial in [*run_directory.glob(".*.partial"), *run_directory.glob(f"{REPLAY_DIRECTORY}/.*.partial")]:
         shutil.rmtree(partial) if partial.is_dir() else partial.unlink()
     found = checkpoints(run_directory)
     for directory in found:

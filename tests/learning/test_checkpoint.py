@@ -1,0 +1,255 @@
+"""Checkpoints: whole or not there, sound or passed over by name, and never code."""
+
+import json
+import os
+import pickle
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from azero.evaluators.network import load_network
+from azero.games.tictactoe import TicTacToe
+from azero.learning.checkpoint import Checkpoint, CheckpointError, load_checkpoint, load_latest, save_checkpoint
+from azero.learning.replay import replay_file
+from tests.evaluators.networks import random_network
+
+GAME = TicTacToe()
+FILES = ["state.json", "training.safetensors", "weights.safetensors"]
+
+
+def checkpoint(iteration: int, window: tuple[int, ...] = (1,)) -> Checkpoint:
+    return Checkpoint(
+        network=random_network(GAME, seed=iteration, iteration=iteration),
+        training={"module.x": np.full(1000, iteration, np.float32), "num_steps": np.array(10 * iteration)},
+        replay={"num_made": 7 * iteration, "iterations": list(window)},
+        counters={"games": 100 * iteration, "seconds": 1.5, "name": "x", "list": [1, None, True]},
+    )
+
+
+def saved(run: Path, *iterations: int, **options: Any) -> list[Path]:
+    return [save_checkpoint(run, checkpoint(iteration), **options) for iteration in iterations]
+
+
+def names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+def numbers(run: Path) -> list[int]:
+    return [int(name.removeprefix("iteration-")) for name in names(run) if name.startswith("iteration-")]
+
+
+def test_what_is_loaded_is_what_was_saved(tmp_path: Path) -> None:
+    directory = save_checkpoint(tmp_path, checkpoint(12))
+    assert directory == tmp_path / "iteration-000012"
+    assert names(directory) == FILES
+    found, expected = load_checkpoint(directory), checkpoint(12)
+    assert (found.iteration, found.replay, found.counters) == (12, expected.replay, expected.counters)
+    assert found.training.keys() == expected.training.keys()
+    for name, tensor in expected.training.items():
+        np.testing.assert_array_equal(found.training[name], tensor)
+    assert found.network.to_bytes() == expected.network.to_bytes()
+
+
+def test_the_same_state_gives_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        saved(tmp_path / name, 3)
+    for name in FILES:
+        assert len({(tmp_path / run / "iteration-000003" / name).read_bytes() for run in ("a", "b")}) == 1
+
+
+def test_nothing_but_checkpoints_is_left_in_the_run(tmp_path: Path) -> None:
+    saved(tmp_path, 1, 2)
+    assert names(tmp_path) == ["iteration-000001", "iteration-000002"]
+
+
+def test_the_latest_is_the_newest_by_number(tmp_path: Path) -> None:
+    assert load_latest(tmp_path) is None
+    saved(tmp_path, 999_999, 1_000_000)
+    latest = load_latest(tmp_path)
+    assert latest is not None
+    assert latest.iteration == 1_000_000
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def flip(path: Path) -> None:
+    contents = bytearray(path.read_bytes())
+    contents[-5] ^= 1
+    path.write_bytes(contents)
+
+
+DAMAGES: dict[str, Callable[[Path], Any]] = {
+    "half": truncate,
+    "empty": lambda path: path.write_bytes(b""),
+    "text": lambda path: path.write_text("this was a checkpoint\n"),
+    "gone": lambda path: path.unlink(),
+    "one bit": flip,
+}
+
+
+# A changed bit of state.json is left out: text that still reads as JSON says what it says.
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [(name, damage) for name in FILES for damage in DAMAGES if (name, damage) != ("state.json", "one bit")],
+)
+def test_a_damaged_checkpoint_is_passed_over_by_name_for_the_one_before(tmp_path: Path, name: str, damage: str) -> None:
+    saved(tmp_path, 1, 2, 3)
+    DAMAGES[damage](tmp_path / "iteration-000003" / name)
+    with pytest.warns(UserWarning, match=r"passed over a checkpoint: .*iteration-000003 is no sound checkpoint"):
+        latest = load_latest(tmp_path)
+    assert latest is not None
+    assert latest.iteration == 2
+    with pytest.raises(CheckpointError, match=r"iteration-000003 is no sound checkpoint \(") as error:
+        load_checkpoint(tmp_path / "iteration-000003")
+    assert "\n" not in str(error.value)
+
+
+def test_the_damaged_one_is_replaced_when_its_iteration_is_done_again(tmp_path: Path) -> None:
+    saved(tmp_path, 1, 2)
+    truncate(tmp_path / "iteration-000002" / "weights.safetensors")
+    saved(tmp_path, 2)
+    latest = load_latest(tmp_path)
+    assert latest is not None
+    assert latest.iteration == 2
+
+
+@pytest.mark.filterwarnings("ignore:passed over")
+def test_a_run_whose_checkpoints_are_all_damaged_is_not_begun_anew_in_silence(tmp_path: Path) -> None:
+    for directory in saved(tmp_path, 1, 2):
+        (directory / "state.json").unlink()
+    with pytest.raises(CheckpointError, match="none of the 2 checkpoints"):
+        load_latest(tmp_path)
+
+
+def test_another_format_is_refused_by_its_number(tmp_path: Path) -> None:
+    (directory,) = saved(tmp_path, 1)
+    state = json.loads((directory / "state.json").read_text())
+    (directory / "state.json").write_text(json.dumps(state | {"format": 99}))
+    with pytest.raises(CheckpointError, match=r"format 99; azero .* reads format 1"):
+        load_checkpoint(directory)
+
+
+def test_what_a_killed_run_left_half_done_is_removed_and_never_loaded(tmp_path: Path) -> None:
+    saved(tmp_path, 1)
+    shutil.copytree(tmp_path / "iteration-000001", tmp_path / ".iteration-000002.partial")
+    (tmp_path / "replay").mkdir()
+    (tmp_path / "replay" / ".iteration-000002.npz.partial").write_text("half")
+    latest = load_latest(tmp_path)
+    assert latest is not None
+    assert latest.iteration == 1
+    assert names(tmp_path) == ["iteration-000001", "replay"]
+    assert names(tmp_path / "replay") == []
+
+
+def test_a_stray_partial_of_the_same_iteration_is_no_hindrance(tmp_path: Path) -> None:
+    (tmp_path / ".iteration-000001.partial").mkdir()
+    (tmp_path / ".iteration-000001.partial" / "junk").write_text("junk")
+    (directory,) = saved(tmp_path, 1)
+    assert names(directory) == FILES
+
+
+def test_the_newest_and_the_best_are_kept(tmp_path: Path) -> None:
+    for iteration in range(1, 8):
+        saved(tmp_path, iteration, keep=2, best=min(iteration, 3))
+    assert numbers(tmp_path) == [3, 6, 7]
+    saved(tmp_path, 8, keep=2, best=8)
+    assert numbers(tmp_path) == [7, 8]
+
+
+def test_keeping_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="keep=0"):
+        saved(tmp_path, 1, keep=0)
+
+
+def test_samples_are_kept_as_long_as_a_kept_checkpoint_needs_them(tmp_path: Path) -> None:
+    (tmp_path / "replay").mkdir()
+    for iteration in range(1, 8):
+        replay_file(tmp_path / "replay", iteration).write_text("samples")
+        save_checkpoint(tmp_path, checkpoint(iteration, tuple(range(max(1, iteration - 1), iteration + 1))), keep=2)
+    assert names(tmp_path / "replay") == [f"iteration-{number:06d}.npz" for number in (5, 6, 7)]
+
+
+def test_an_old_checkpoint_goes_only_after_the_new_one_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved(tmp_path, 1, keep=1)
+    monkeypatch.setattr(Path, "rename", lambda *_: (_ for _ in ()).throw(OSError("no")))
+    with pytest.raises(CheckpointError):
+        saved(tmp_path, 2, keep=1)
+    assert numbers(tmp_path) == [1]
+
+
+def test_a_full_disk_is_reported_with_the_path_and_what_was_saved_stays(tmp_path: Path) -> None:
+    saved(tmp_path, 1)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3000, hard))
+    try:
+        with pytest.raises(CheckpointError, match=r"could not save .*iteration-000002: File too large"):
+            saved(tmp_path, 2)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+    assert names(tmp_path) == ["iteration-000001"]
+    latest = load_latest(tmp_path)
+    assert latest is not None
+    assert latest.iteration == 1
+
+
+def test_a_kill_at_any_instant_leaves_a_whole_checkpoint(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from tests.learning.test_checkpoint import saved\n"
+        "for iteration in range(1, 100_000):\n"
+        "    saved(Path(sys.argv[1]), iteration, keep=2); print(iteration, flush=True)"
+    )
+    newest = 0
+    for delay in (1, 2, 5):
+        process = subprocess.Popen([sys.executable, "-c", code, tmp_path], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        for _ in range(delay):
+            newest = int(process.stdout.readline())
+        process.kill()
+        process.stdout.close()
+        process.wait()
+        latest = load_latest(tmp_path)
+        assert latest is not None
+        assert latest.iteration >= newest
+        assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_pickle_in_the_place_of_a_file_is_refused_and_its_code_does_not_run(tmp_path: Path, name: str) -> None:
+    run, marker = tmp_path / "run", tmp_path / "marker"
+    run.mkdir()
+
+    class Evil:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return os.mkdir, (str(marker),)
+
+    (directory,) = saved(run, 1)
+    (directory / name).write_bytes(pickle.dumps(Evil()))
+    with pytest.raises(CheckpointError), pytest.warns(UserWarning, match="passed over"):
+        load_latest(run)
+    if name == "weights.safetensors":
+        with pytest.raises(ValueError, match="no sound checkpoint"), pytest.warns(UserWarning, match="passed over"):
+            load_network(run)
+    assert not marker.exists()
+
+
+def test_state_that_is_not_plain_json_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    bad = checkpoint(1)
+    bad.counters["score"] = np.float32(0.5)
+    with pytest.raises(TypeError):
+        save_checkpoint(tmp_path, bad)
+    assert names(tmp_path) == []
