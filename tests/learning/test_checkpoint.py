@@ -180,6 +180,15 @@ def test_samples_are_kept_as_long_as_a_kept_checkpoint_needs_them(tmp_path: Path
     assert names(tmp_path / "replay") == [f"iteration-{number:06d}.npz" for number in (5, 6, 7)]
 
 
+def test_samples_are_kept_when_it_cannot_be_read_who_needs_them(tmp_path: Path) -> None:
+    (tmp_path / "replay").mkdir()
+    replay_file(tmp_path / "replay", 1).write_text("samples")
+    (first,) = saved(tmp_path, 1)
+    truncate(first / "state.json")
+    save_checkpoint(tmp_path, checkpoint(2, window=(2,)), keep=2)
+    assert names(tmp_path / "replay") == ["iteration-000001.npz"]
+
+
 def test_an_old_checkpoint_goes_only_after_the_new_one_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
