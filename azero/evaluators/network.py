@@ -72,7 +72,8 @@ class NetworkEvaluator:
     def evaluate(self, batch: StateBatch[Any]) -> Evaluation:
         """Probabilities over the legal actions, 0 elsewhere, and values. Raises ValueError for another game."""
         self.network.check_game(batch.game)
-        return Evaluation(*self._run(batch.game.observations(batch.states), batch.legal))
+        policy, value = self._run(batch.game.observations(batch.states), batch.legal)
+        return Evaluation(policy, value.clip(-1, 1))  # the runtimes' tanh reaches 1.0000001
 
 
 def load_network(
