@@ -13,7 +13,6 @@ import argparse
 import difflib
 import inspect
 import itertools
-import json
 import os
 import re
 import sys
@@ -97,16 +96,15 @@ def settings_text(settings: Any) -> str:
 
 
 def saved_words(path: Path) -> list[str]:
-    """The settings in a config file as words of a command line: those that are not null, each as an override."""
+    """The settings in a config file as words of a command line, each of which reads back as the same value."""
     words: list[str] = []
 
     def add(config: Any, prefix: str) -> None:
         for key, value in config.items():
             if OmegaConf.is_dict(value):
                 add(value, f"{prefix}{key}.")
-            elif value is not None:
-                quoted = isinstance(value, str) and key != "game"
-                words.append(f"{prefix}{key}={json.dumps(value) if quoted else _text(value)}")
+            else:
+                words.append(f"{prefix}{key}={value if key == 'game' else _text(value, _quoted)}")
 
     add(OmegaConf.load(path), "")
     return words
@@ -273,11 +271,19 @@ def _help(name: str, usage: str, about: str, config: DictConfig) -> str:
     return "\n".join(lines) + "\n" + _FLAGS
 
 
-def _text(value: Any) -> str:
-    """A value as one would write it in an override."""
+def _text(value: Any, write: Callable[[str], str] = str) -> str:
+    """A value as one would write it in an override, the strings in it as `write` does."""
     if OmegaConf.is_list(value):
-        return f"[{','.join(map(_text, value))}]"
+        return f"[{','.join(_text(item, write) for item in value)}]"
+    if isinstance(value, str):
+        return write(value)
     return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _quoted(text: str) -> str:
+    """A string as hydra's grammar quotes it: a backslash counts as one only before a quote."""
+    escaped = re.sub(r"(\\*)'", r"\1\1\\'", text)
+    return "'" + re.sub(r"(\\+)$", r"\1\1", escaped) + "'"
 
 
 def _closest(name: str, allowed: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from azero.config import command, compose_settings
+from azero.config import command, compose_settings, saved_words, settings_text
 
 
 @dataclass(frozen=True)
@@ -187,6 +187,21 @@ def test_the_composed_settings_can_be_printed_as_yaml(capsys: pytest.CaptureFixt
     assert printed["game"] == "tictactoe"
     assert printed["players"] == ["random"]
     assert printed["search"] == {"simulations": 32, "c": None, "reuse": True}
+
+
+@pytest.mark.parametrize("text", ["runs/lr=0.1,b", "it's [é]", "'", r"C:\it\'s\\", "null", "3", ""])
+def test_saved_settings_read_back_as_they_were(tmp_path: Path, text: str) -> None:
+    before = Settings(game="my game.py:G", players=(text, "uct:1,c=2"), search=SearchSettings(3, 1e-5), resume=text)
+    (tmp_path / "saved.yaml").write_text(settings_text(before))
+    assert settings(*saved_words(tmp_path / "saved.yaml")) == before
+
+
+def test_a_saved_null_goes_over_the_default_and_a_later_word_over_what_is_saved(tmp_path: Path, configs: Path) -> None:
+    (configs / "game" / "connect4.yaml").write_text("# @package _global_\nsearch: {c: 2}")
+    (tmp_path / "saved.yaml").write_text(settings_text(Settings(seed=4)))
+    words = saved_words(tmp_path / "saved.yaml")
+    assert settings(*words) == Settings(seed=4)
+    assert settings(*words, "seed=5") == Settings(seed=5)
 
 
 def test_a_multirun_runs_every_combination_and_says_which(capsys: pytest.CaptureFixture[str]) -> None:
