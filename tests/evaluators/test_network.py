@@ -126,12 +126,11 @@ def test_logits_far_apart_neither_overflow_nor_vanish() -> None:
 
 
 def test_a_network_that_is_certain_still_answers_within_the_range_of_values() -> None:
-    # ONNX Runtime's tanh is 1.0000001 for arguments from about 8 to 9, which forfeited games in the arena.
+    # ONNX Runtime's tanh exceeds 1 for some arguments between 8.3 and 9, which forfeited games in the arena.
     game = TicTacToe()
     batch = batch_of(game, [game.initial_state()])
-    for value in np.linspace(7, 10, 100):
-        for sign in (-1, 1):
-            checked(NetworkEvaluator(with_logits(random_network(game), [0.0] * 9, value=sign * value)), batch)
+    for argument in (8.3065, 8.3275, 8.3314, -8.3065, -8.3275, -8.3314):
+        checked(NetworkEvaluator(with_logits(random_network(game), [0.0] * 9, value=argument)), batch)
 
 
 def test_the_only_legal_action_gets_all_the_probability() -> None:
