@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from azero.evaluators.rollout import RolloutEvaluator
 from azero.evaluators.scripted import ScriptedEvaluator
 from azero.evaluators.uniform import UniformEvaluator

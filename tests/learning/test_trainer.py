@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
 from azero.evaluators.network import NetworkEvaluator
 from azero.evaluators.weights import find_network
 from azero.games.batch import batch_of
@@ -19,7 +21,6 @@ from azero.games.tictactoe import TicTacToe
 from azero.learning import learner
 from azero.learning.metrics import MetricsWriter, read_metrics
 from azero.learning.trainer import MatchesSettings, SearchSettings, Trainer, TrainingSettings
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 TINY = [
     "game=tictactoe", "selfplay.games=8", "selfplay.simulations=8", "network.channels=8", "network.blocks=1",
