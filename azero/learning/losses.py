@@ -7,14 +7,13 @@ from torch import Tensor
 _NUM_BINS = 10  # of the predicted values, for their calibration
 
 
-def masked_policy_loss(logits: Tensor, legal: Tensor, policy: Tensor) -> Tensor:
-    """The cross entropy of `policy`, a target over the legal actions, and the softmax of their logits.
+def policy_losses(logits: Tensor, legal: Tensor, policy: Tensor) -> Tensor:
+    """The cross entropy of each row of `policy`, a target over the legal actions, and the softmax of their logits: [B].
 
-    Illegal logits get a gradient of exactly zero, and a single legal action costs nothing. Rows whose target is all
-    zeros have no policy to learn: the mean is over the others.
+    Illegal logits get a gradient of exactly zero. A single legal action costs nothing, nor does a row of zeros, which
+    has no policy to learn.
     """
-    entropy = -(policy * log_probabilities(logits, legal)).sum()
-    return entropy / (policy.sum(1) > 0).sum().clamp(min=1)
+    return -(policy * log_probabilities(logits, legal)).sum(1)
 
 
 def log_probabilities(logits: Tensor, legal: Tensor) -> Tensor:

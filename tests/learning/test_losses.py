@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from azero.learning.losses import Tally, log_probabilities, masked_policy_loss
+from azero.learning.losses import Tally, log_probabilities, policy_losses
 
 
 def test_illegal_logits_get_a_gradient_of_exactly_zero() -> None:
@@ -12,7 +12,7 @@ def test_illegal_logits_get_a_gradient_of_exactly_zero() -> None:
     logits = torch.randn(4, 7, generator=generator, requires_grad=True)
     legal = torch.tensor([[True] * 7, [False] + [True] * 6, [False] * 5 + [True] * 2, [False] * 6 + [True]])
     policy = torch.rand(4, 7, generator=generator) * legal
-    torch.autograd.backward(masked_policy_loss(logits, legal, policy / policy.sum(1, keepdim=True)))
+    torch.autograd.backward(policy_losses(logits, legal, policy / policy.sum(1, keepdim=True)).sum())
     assert logits.grad is not None
     assert (logits.grad[~legal] == 0).all()
     assert (logits.grad[:3][legal[:3]] != 0).all()
@@ -23,9 +23,9 @@ def test_illegal_logits_get_a_gradient_of_exactly_zero() -> None:
 def test_a_single_legal_action_costs_nothing_and_teaches_nothing(logit: float) -> None:
     logits = torch.tensor([[1e4, logit, -1e4]], requires_grad=True)
     legal = torch.tensor([[False, True, False]])
-    loss = masked_policy_loss(logits, legal, torch.tensor([[0.0, 1.0, 0.0]]))
-    torch.autograd.backward(loss)
-    assert loss.item() == 0
+    loss = policy_losses(logits, legal, torch.tensor([[0.0, 1.0, 0.0]]))
+    torch.autograd.backward(loss.sum())
+    assert loss.tolist() == [0]
     assert logits.grad is not None
     assert (logits.grad == 0).all()
 
@@ -33,21 +33,18 @@ def test_a_single_legal_action_costs_nothing_and_teaches_nothing(logit: float) -
 def test_the_loss_is_the_cross_entropy_over_the_legal_actions() -> None:
     logits = torch.tensor([[0.0, 1.0, 100.0]])
     legal = torch.tensor([[True, True, False]])
-    loss = masked_policy_loss(logits, legal, torch.tensor([[0.25, 0.75, 0.0]]))
+    loss = policy_losses(logits, legal, torch.tensor([[0.25, 0.75, 0.0]]))
     p = np.exp([0, 1]) / np.exp([0, 1]).sum()
     assert loss.item() == pytest.approx(-(0.25 * np.log(p[0]) + 0.75 * np.log(p[1])))
 
 
-def test_positions_without_a_policy_to_learn_neither_add_to_the_loss_nor_thin_it_out() -> None:
+def test_a_position_without_a_policy_to_learn_costs_nothing_and_teaches_nothing() -> None:
     logits = torch.tensor([[0.0, 1.0], [5.0, 0.0]], requires_grad=True)
-    legal = torch.ones(2, 2, dtype=torch.bool)
-    both = masked_policy_loss(logits, legal, torch.tensor([[0.5, 0.5], [0.0, 0.0]]))
-    alone = masked_policy_loss(logits[:1], legal[:1], torch.tensor([[0.5, 0.5]]))
-    assert both.item() == alone.item()
-    torch.autograd.backward(both)
+    losses = policy_losses(logits, torch.ones(2, 2, dtype=torch.bool), torch.tensor([[0.5, 0.5], [0.0, 0.0]]))
+    torch.autograd.backward(losses.sum())
+    assert losses[1].item() == 0
     assert logits.grad is not None
     assert (logits.grad[1] == 0).all()
-    assert masked_policy_loss(logits, legal, torch.zeros(2, 2)).item() == 0
 
 
 def tally_of(values: list[float], outcomes: list[float]) -> dict[str, float]:
