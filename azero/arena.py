@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, count
 from pathlib import Path
 from typing import Any
@@ -59,8 +60,9 @@ def main(settings: ArenaSettings) -> None:
         write_records(path, game, _play(game, specs, settings, matches))
     finally:
         if matches:
-            _show(Console(highlight=False), game, specs, matches)
-            Console(highlight=False, soft_wrap=True).print(f"The games are in {path.absolute()}")
+            console = Console(highlight=False, soft_wrap=True)
+            _show(console, game, specs, matches)
+            console.print(f"The games are in {escape(str(path.absolute()))}")
 
 
 def _new_path(game: Game[Any]) -> Path:
@@ -74,11 +76,12 @@ def _play(
 ) -> Iterator[GameRecord]:
     """Play all matches, putting every game into `matches` as it ends, with a progress bar."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         for pair in combinations(range(len(specs)), 2):
             first, second = (specs[place] for place in pair)
             task = progress.add_task(f"{escape(first.name)} - {escape(second.name)}", total=settings.num_games)
-            makers = [lambda spec=spec: spec.make(game) for spec in (first, second)]
+            makers = [partial(spec.make, game) for spec in (first, second)]
             with closing(play_match(game, makers, settings)) as records:
                 for record in records:
                     matches.setdefault(pair, []).append(record)

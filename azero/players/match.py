@@ -94,7 +94,8 @@ def _responsible(seat: int) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raise _ForfeitError(seat, f"{type(error).__name__}: {error}") from error
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise _ForfeitError(seat, reason) from error
 
 
 def play_game(

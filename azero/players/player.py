@@ -91,7 +91,8 @@ class FlatPlayer(Player[S]):
         if self.num_simulations:
             values[~ended] = self._mean_rollouts([after[i] for i in np.flatnonzero(~ended)], draw(stream, 0))
         values *= [1 if game.current_player(child) == mover else -1 for child in after]
-        best = np.flatnonzero(values == np.nanmax(values))
+        weights = np.where(ended, 1.001 * values, values)  # a certain win is worth more than one in every rollout
+        best = np.flatnonzero(weights == np.nanmax(weights))
         self.value = float(values[best[0]])
         return int(actions[best[below(draw(stream, 1), len(best))]])
 

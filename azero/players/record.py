@@ -20,6 +20,7 @@ No clock time is written, so that the same seed gives the same bytes.
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -111,7 +112,7 @@ def read_records(path: Path, game: Game[Any]) -> list[GameRecord]:
         raise ValueError(f'{path}, line 1: a record of games begins with [{_HEADERS[0]} "..."]')
     actions = {_word(game, action): action for action in range(game.num_actions)}
     records = []
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+    for start, end in pairwise([*starts, len(lines)]):
         try:
             record = _parse(lines[start:end], actions)
             _replay(game, record)

@@ -21,6 +21,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, NamedTuple, TypeVar
 
+from azero.evaluators.network import load_network
 from azero.evaluators.rollout import HeuristicPolicy, RandomPolicy, RolloutEvaluator
 from azero.games.game import Game
 from azero.players.player import FlatPlayer, NetworkPlayer, Player, RandomPlayer, SearchPlayer
@@ -101,18 +102,12 @@ def _read_azero(text: str) -> _Maker:
     values = _values(settings, "simulations", "seconds", "c", "sampled")
     budget = _budget(values)
     rule = PUCT(values["c"]) if "c" in values else PUCT()
-    return lambda game: SearchPlayer(MCTS(game, _load(game, path), rule), budget, values.get("sampled", 0))
+    return lambda game: SearchPlayer(MCTS(game, load_network(path, game), rule), budget, values.get("sampled", 0))
 
 
 def _read_network(text: str) -> _Maker:
     path = _path(text)
-    return lambda game: NetworkPlayer(game, _load(game, path))
-
-
-def _load(game: Game[Any], path: str) -> Any:
-    from azero.evaluators.network import load_network
-
-    return load_network(path)
+    return lambda game: NetworkPlayer(game, load_network(path, game))
 
 
 def _nothing(text: str) -> None:
@@ -135,9 +130,10 @@ def _values(text: str, *allowed: str) -> dict[str, Any]:
             name, value = "seconds" if word.endswith("s") else "simulations", name
         if name not in allowed:
             raise ValueError(f"unknown {name!r};{_closest(name, allowed)} allowed are {', '.join(allowed)}")
+        setting = _READERS[name](name, value)
         if name in values:
             raise ValueError(f"{name} is given twice")
-        values[name] = _READERS[name](name, value)
+        values[name] = setting
     return values
 
 

@@ -1,0 +1,105 @@
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from azero import arena
+from azero.games.tictactoe import TicTacToe
+from azero.players.record import read_records
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_two_players_are_compared_and_their_games_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    arena.main(["game=tictactoe", "uct:30,rollout=heuristic", "random", "num_games=20"])
+    said = capsys.readouterr().out
+    assert "uct:30,rollout=heuristic against random, tictactoe, 20 games" in said
+    rows = {name: re.search(rf"^ {name} +(\d+) +(\d+) +(\d+) +(0|1)\.\d+ \[.*\]", said, re.M) for name in ROWS}
+    counts = {name: [int(number) for number in row.groups()[:3]] for name, row in rows.items() if row}
+    assert [sum(counts[name]) for name in ROWS] == [10, 10, 20]
+    assert counts["together"][0] >= 15
+    assert re.search(r"^ uct:30,rollout=heuristic +\d+ +\d+\.\d +0", said, re.M)
+    assert re.search(r"^ random +0 +\d+\.\d +0", said, re.M)
+    assert re.search(r"distinct games: \d+ of 20", said)
+    assert "all games together" not in said
+    [path] = Path("checkpoints/arena").iterdir()
+    assert f"The games are in {path.absolute()}\n" in said
+    assert len(read_records(path, TicTacToe())) == 20
+
+
+ROWS = ["as X", "as O", "together"]
+
+
+def test_more_than_two_players_are_rated_together(capsys: pytest.CaptureFixture[str]) -> None:
+    arena.main(["game=tictactoe", "flat:60", "random", "flat:9", "num_games=10", "record=games.txt"])
+    said = capsys.readouterr().out
+    assert said.count(" against ") == 3
+    ratings = said.partition("all games together")[2]
+    assert re.search(r"flat:60 +[\d.]+ +0 \(anchor\)", ratings)
+    assert ratings.count("±") == 2
+    assert len(read_records(Path("games.txt"), TicTacToe())) == 30
+
+
+def test_forfeits_cut_and_repeated_games_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    arena.main(["game=tictactoe", "random", "random", "num_games=4", "max_move_seconds=0.000000001"])
+    said = capsys.readouterr().out
+    assert re.search(r"^ random +0 +0\.0 +2 *\n random +0 +0\.0 +2 *\n", said, re.M)
+    assert "game 0: forfeit by X: thought for " in said
+    arena.main(["game=tictactoe", "random", "random", "num_games=10", "max_moves=2"])
+    said = capsys.readouterr().out
+    assert "cut short, without a result and not in the score: 10" in said
+    assert "no games" in said
+    arena.main(["game=tictactoe", "random", "random", "num_games=10", "max_moves=1", "num_opening_moves=1"])
+    assert "distinct games: 5 of 10" in capsys.readouterr().out
+    arena.main(["game=tictactoe", "random", "random", "num_games=40", "max_moves=1", "num_opening_moves=0"])
+    assert "the intervals are too narrow" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ("uct:10", "name two players or more, as in: python -m azero.arena"),
+        ("uct:10 utc:10", "did you mean 'uct'?"),
+        ("uct:10 uct:-3", "whole number from 1"),
+        ("uct:10 human", "azero.play"),
+        ("uct:10 random num_games=0", "num_games must be at least 1"),
+        ("uct:10 random nun_games=5", "did you mean 'num_games'?"),
+        ("uct:10 random game=tictactoo", "did you mean 'tictactoe'?"),
+        ("random random record=there.txt", "there.txt"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(arguments: str, complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("there.txt").touch()
+    with pytest.raises(SystemExit) as end:
+        arena.main(["game=tictactoe", *arguments.split()])
+    said = capsys.readouterr()
+    assert end.value.code == 2
+    assert said.err.startswith("azero.arena: error: ")
+    assert said.err.count("\n") == 1
+    assert complaint in said.err
+    assert said.out == ""
+
+
+def test_an_interrupt_shows_what_was_played_and_ends_with_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "games.txt"
+    command = [sys.executable, "-m", "azero.arena", "random", "uct:100", "num_games=5000", f"record={path}"]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe, text=True)
+    while process.poll() is None and not (path.exists() and path.stat().st_size):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "random against uct:100, connect4" in out
+    assert f"The games are in {path}" in out
+    assert err.endswith("azero.arena: interrupted\n")
+    assert "Traceback" not in err
