@@ -5,6 +5,7 @@ seats in between. In even games the match's first player moves first. Every game
 whatever else is played beside it.
 """
 
+import math
 import threading
 import time
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
@@ -16,10 +17,10 @@ from queue import SimpleQueue
 from typing import NamedTuple, TypeVar
 
 from azero._jit import below, draw
-from azero.games.game import Game, result_text, winner
+from azero.games.game import Game, result_text
 from azero.players.player import Player
 from azero.players.rating import Score
-from azero.players.record import GameRecord, Spent
+from azero.players.record import GameRecord, Spent, points_of_first
 
 S = TypeVar("S", bound=Hashable)
 
@@ -114,8 +115,6 @@ def play_game(
     actions: list[int] = []
     spent = [Spent(), Spent()]
     state = game.initial_state()
-    points: float | None = None
-    ending = ""
     try:
         for seat, player in enumerate(players):
             with _responsible(seat):
@@ -123,40 +122,38 @@ def play_game(
         while not game.is_terminal(state):
             if len(actions) < len(opening):
                 action = game.check_action(state, opening[len(actions)])
-            elif len(actions) == settings.max_moves or (stop and stop.is_set()):
-                ending = f"cut short after {len(actions)} moves"
+            elif len(actions) >= (settings.max_moves or math.inf) or (stop and stop.is_set()):
                 break
             else:
-                mover = game.current_player(state)
-                action, cost = _choose(game, players[mover], state, settings.max_move_seconds)
-                spent[mover] = spent[mover].plus(cost)
+                action = _choose(game, players, state, spent, settings.max_move_seconds)
             state = game.step(state, action)
             actions.append(action)
             for seat, player in enumerate(players):
                 with _responsible(seat):
                     player.observe(action)
-        else:
-            won_by = winner(game, state)
-            points = 0.5 if won_by is None else 1.0 - won_by
-            ending = result_text(game, state)
+        points = points_of_first(game, state) if game.is_terminal(state) else None
+        ending = f"cut short after {len(actions)} moves" if points is None else result_text(game, state)
     except _ForfeitError as forfeit:
         points = float(forfeit.seat)
         ending = f"forfeit by {game.player_names[forfeit.seat]}: {forfeit}"
     names = (players[0].name, players[1].name)
-    return GameRecord(
-        game.name, 0, names, min(len(opening), len(actions)), tuple(actions), points, ending, (spent[0], spent[1])
-    )
+    num_opening_actions = min(len(opening), len(actions))
+    return GameRecord(game.name, 0, names, num_opening_actions, tuple(actions), points, ending, (spent[0], spent[1]))
 
 
-def _choose(game: Game[S], player: Player[S], state: S, max_seconds: float | None) -> tuple[int, Spent]:
+def _choose(
+    game: Game[S], players: Sequence[Player[S]], state: S, spent: list[Spent], max_seconds: float | None
+) -> int:
+    """The action of the player to move, whose `spent` grows."""
     seat = game.current_player(state)
     before = time.perf_counter()
     with _responsible(seat):
-        action = game.check_action(state, player.choose(state))
+        action = game.check_action(state, players[seat].choose(state))
     seconds = time.perf_counter() - before
+    spent[seat] = spent[seat].plus(Spent(1, players[seat].num_simulations, seconds))
     if max_seconds is not None and seconds > max_seconds:
         raise _ForfeitError(seat, f"thought for {seconds:.3f} s, of {max_seconds} s allowed")
-    return action, Spent(1, player.num_simulations, seconds)
+    return action
 
 
 def play_match(

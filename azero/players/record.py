@@ -18,13 +18,15 @@ No clock time is written, so that the same seed gives the same bytes.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from azero.games.game import Game, state_after, winner
+
+S = TypeVar("S", bound=Hashable)
 
 _RESULTS = {1.0: "1-0", 0.0: "0-1", 0.5: "1/2-1/2", None: "*"}
 _POINTS = {text: points for points, text in _RESULTS.items()}
@@ -66,6 +68,12 @@ class GameRecord:
     def forfeited_by(self) -> int | None:
         """The seat, 0 or 1, that lost the game by breaking a rule of the match; None in all other games."""
         return (1 if self.points else 0) if self.ending.startswith("forfeit") else None
+
+
+def points_of_first(game: Game[S], state: S) -> float:
+    """What who moved first has got from a finished game: 1, 0.5 or 0. Raises ValueError for an unfinished one."""
+    won_by = winner(game, state)
+    return 0.5 if won_by is None else 1.0 - won_by
 
 
 def record_text(game: Game[Any], record: GameRecord) -> str:
@@ -167,7 +175,6 @@ def _replay(game: Game[Any], record: GameRecord) -> None:
     state = state_after(game, record.actions)
     if record.points is None or (record.forfeited_by is not None and record.points != 0.5):
         return
-    won_by = winner(game, state)
-    points = 0.5 if won_by is None else 1.0 - won_by
+    points = points_of_first(game, state)
     if points != record.points:
         raise ValueError(f"the result is {_RESULTS[points]}, not {_RESULTS[record.points]}")

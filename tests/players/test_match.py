@@ -179,6 +179,7 @@ def test_games_cut_short_are_neither_draws_nor_part_of_the_score() -> None:
     assert summary.score.num_games == 20 - len(cut)
     assert {len(record.actions) for record in cut} == {9}
     assert cut[0].ending == "cut short after 9 moves"
+    assert {len(record.actions) for record in match(C4, ["random", "random"], num_games=2, max_moves=1)} == {2}
     assert all(winner(C4, state_after(C4, record.actions)) is not None for record in records if record not in cut)
 
 
