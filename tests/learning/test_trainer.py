@@ -18,7 +18,7 @@ from azero.evaluators.network import NetworkEvaluator
 from azero.evaluators.weights import find_network
 from azero.games.batch import batch_of
 from azero.games.tictactoe import TicTacToe
-from azero.learning import learner
+from azero.learning import gradients, learner
 from azero.learning.metrics import MetricsWriter, read_metrics
 from azero.learning.trainer import MatchesSettings, SearchSettings, Trainer, TrainingSettings
 
@@ -145,13 +145,13 @@ def test_a_loss_that_is_not_finite_stops_the_run_before_anything_is_overwritten(
     directory = run_in(tmp_path, "run")
     train(directory, iterations=1)
     before = contents(directory, 1)
-    honest, calls = learner.masked_policy_loss, []
+    honest, calls = gradients.policy_losses, []
 
     def fails_the_second_time(*arguments: Any) -> Any:
         calls.append(arguments)
         return honest(*arguments) * (float("nan") if len(calls) == 2 else 1.0)
 
-    monkeypatch.setattr(learner, "masked_policy_loss", fails_the_second_time)
+    monkeypatch.setattr(gradients, "policy_losses", fails_the_second_time)
     with pytest.raises(learner.TrainingError, match="nothing was written"):
         train(directory, iterations=2)
     after = contents(directory, 1)
