@@ -22,6 +22,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, NamedTuple, TypeVar
 
 from azero.games.game import Game, state_after, winner
@@ -89,15 +90,9 @@ def record_text(game: Game[Any], record: GameRecord) -> str:
         record.ending,
     )
     lines = [f'[{name} "{" ".join(str(value).split())}"]' for name, value in zip(_HEADERS, values, strict=True)]
-    line = ""
-    lines.append(line)
-    for action in record.actions:
-        word = _word(game, action)
-        if len(line) + len(word) >= _LINE_WIDTH:
-            lines.append(line.rstrip())
-            line = ""
-        line += f"{word} "
-    return "\n".join([*lines, line.rstrip()]) + "\n"
+    words = " ".join(_word(game, action) for action in record.actions)
+    actions = wrap(words, _LINE_WIDTH, break_long_words=False, break_on_hyphens=False)
+    return "\n".join([*lines, "", *actions, ""])
 
 
 def write_records(path: Path, game: Game[Any], records: Iterable[GameRecord]) -> None:

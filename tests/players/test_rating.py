@@ -50,6 +50,10 @@ def test_no_result_is_shown_as_an_infinity_or_nan(score: Score, text: str, elo: 
     assert (score.text(), score.elo_text()) == (text, elo)
 
 
+def test_no_games_say_nothing_about_strength() -> None:
+    assert wilson_interval(0, 0) == (0, 1)
+
+
 def test_what_is_no_result_is_refused() -> None:
     with pytest.raises(ValueError, match="5 points in 4 games"):
         wilson_interval(5, 4)
