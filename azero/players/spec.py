@@ -44,7 +44,10 @@ class PlayerSpec(NamedTuple):
 
     def make(self, game: Game[S]) -> Player[S]:
         """A new player. Raises ValueError or OSError if its network cannot be read or knows another game."""
-        player = self.maker(game)
+        try:
+            player = self.maker(game)
+        except ValueError as error:
+            raise ValueError(f"player {self.name!r}: {error}") from error
         player.name = self.name
         return player
 
