@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from azero.games.compiled import PackedStates
+from azero.games.compiled import CompiledGame, PackedStates
 from azero.games.game import Game
 
 S = TypeVar("S", bound=Hashable)
@@ -43,4 +43,6 @@ def batch_of(game: Game[S], states: Sequence[S], stream: int = 0) -> StateBatch[
     legal = np.zeros((len(states), game.num_actions), np.bool_)
     for mask, state in zip(legal, states, strict=True):
         mask[list(game.legal_actions(state))] = True
+    if isinstance(game, CompiledGame):
+        states = PackedStates(game.initial_state(), np.array(states, np.int64))
     return StateBatch(game, states, legal, np.arange(stream, stream + len(states), dtype=np.int64))

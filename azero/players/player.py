@@ -8,7 +8,7 @@ sample its first moves.
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,6 @@ from azero._jit import below, draw
 from azero.evaluators.evaluator import Evaluation, Evaluator, checked
 from azero.evaluators.rollout import RolloutEvaluator
 from azero.games.batch import batch_of
-from azero.games.compiled import CompiledGame, PackedStates
 from azero.games.game import Game
 from azero.search.mcts import MCTS, Budget, SearchResult, best_action, sample_action
 
@@ -102,7 +101,7 @@ class FlatPlayer(Player[S]):
         first = below(draw(stream, 0), len(states))
         rows = np.resize(np.roll(np.arange(len(states)), -first), self._num_rollouts)
         streams = np.arange(self._num_rollouts) + (stream >> 1)
-        batch = replace(batch_of(self._game, _packed(self._game, states)).take(rows), streams=streams)
+        batch = replace(batch_of(self._game, states).take(rows), streams=streams)
         total = np.bincount(rows, self._evaluator.evaluate(batch).value, len(states))
         visits = np.bincount(rows, minlength=len(states))
         means = np.full(len(states), np.nan)
@@ -160,11 +159,4 @@ class NetworkPlayer(Player[S]):
         return int(best[below(self._next_stream(), len(best))])
 
     def _evaluate(self, state: S) -> Evaluation:
-        return checked(self._evaluator, batch_of(self._game, _packed(self._game, [state])))
-
-
-def _packed(game: Game[Any], states: Sequence[S]) -> Sequence[S]:
-    """The states as compiled evaluators take them, if the game is compiled."""
-    if not isinstance(game, CompiledGame):
-        return states
-    return PackedStates(game.initial_state(), np.array(states, np.int64))
+        return checked(self._evaluator, batch_of(self._game, [state]))
