@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 from dataclasses import asdict
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from safetensors.numpy import load, save
 
 from azero.evaluators.network import NetworkEvaluator, load_network
-from azero.evaluators.weights import NetworkFileError, NetworkSettings, find_network, read_network
+from azero.evaluators.weights import NetworkFileError, NetworkSettings, find_network, read_network, version
 from azero.games.batch import batch_of
 from azero.games.connect4 import Connect4
 from azero.games.tictactoe import TicTacToe
@@ -205,3 +206,11 @@ def test_a_checkpoint_of_another_size_of_the_game_is_refused_by_both_sizes(path:
 def test_a_size_out_of_range_is_refused_with_the_range(name: str, size: Any) -> None:
     with pytest.raises(ValueError, match=rf"network\.{name} must be a whole number from \d to \d+, got {size}"):
         NetworkSettings(**{name: size})
+
+
+def test_a_checkout_that_is_not_installed_still_has_a_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> str:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", missing)
+    assert version() == "not installed"

@@ -228,6 +228,10 @@ def test_noise_out_of_range_is_refused(options: dict[str, float]) -> None:
         DirichletNoise(**options)
 
 
+def test_noise_over_no_actions_is_no_noise() -> None:
+    assert len(DirichletNoise().mix(np.zeros(0, np.float32), 1)) == 0
+
+
 def test_a_kept_tree_that_ends_the_game_is_forgotten() -> None:
     searcher = MCTS(TTT, RolloutEvaluator(), UCT())
     state = state_after(TTT, [0, 3, 1, 4])
