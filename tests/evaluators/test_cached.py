@@ -12,6 +12,7 @@ from azero.games.batch import StateBatch, batch_of
 from azero.games.compiled import PackedStates
 from azero.games.connect4 import Connect4, State
 from azero.games.game import state_after
+from tests.games.plain import Heap
 
 GAME = Connect4()
 
@@ -52,6 +53,19 @@ def test_answers_are_those_of_the_evaluator_in_the_order_asked() -> None:
     cached = CachedEvaluator(Watched(), capacity=10)
     for asked in ([A, B], [B, C, A], [D, D, A], [C]):
         same(cached.evaluate(batch_of(GAME, asked)), asked)
+
+
+def test_states_of_a_game_in_plain_python_are_remembered_too() -> None:
+    asked: list[int] = []
+
+    def script(state: tuple[int, int]) -> tuple[list[float], float]:
+        asked.append(state[0])
+        return [0.0, 1.0, 1.0], state[0] / 5
+
+    cached = CachedEvaluator(ScriptedEvaluator(script), capacity=10)
+    for _ in range(2):
+        np.testing.assert_allclose(cached.evaluate(batch_of(Heap(), [(5, 0), (3, 1)])).value, [1.0, 0.6])
+    assert asked == [5, 3]
 
 
 def test_only_states_not_seen_before_are_passed_on_in_one_batch() -> None:
