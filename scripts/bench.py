@@ -1,0 +1,451 @@
+"""Measures azero, beside its peers where there are any, and prints one table: `python scripts/bench.py`.
+
+Everything runs on one core, except self-play on two. Contestants take turns in one process, so that what else the
+machine does hits them alike: a figure is the median of its runs, a ratio the median of the rounds' ratios. The peers
+come with `pip install -c constraints.txt -e '.[bench]'`; one that is missing is said to be.
+"""
+
+import argparse
+import hashlib
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from azero._jit import draw
+from azero.evaluators.evaluator import Evaluation
+from azero.evaluators.network import Network, NetworkEvaluator, NetworkSettings
+from azero.evaluators.rollout import RolloutEvaluator
+from azero.evaluators.scripted import ScriptedEvaluator
+from azero.evaluators.uniform import UniformEvaluator
+from azero.evaluators.weights import layer_shapes, training_shapes
+from azero.games import load_game
+from azero.games.batch import StateBatch
+from azero.games.game import Game, state_after
+from azero.learning.selfplay import SelfPlay, SelfPlayCounts, SelfPlaySettings
+from azero.search.forest import Forest
+from azero.search.mcts import MCTS, Budget
+from azero.search.puct import PUCT
+from azero.search.tree import BYTES_PER_EDGE, BYTES_PER_NODE
+from azero.search.uct import UCT
+
+Work = Callable[[], float]  # does some work, and says how much
+
+UCT_WORK = 200_000  # simulations in a timed run, over as many searches as that takes
+BATCH_GAMES, BATCH_SIMULATIONS = 256, 128
+NETWORKS = {"32x3": NetworkSettings(channels=32, blocks=3), "64x5": NetworkSettings(channels=64, blocks=5)}
+SELFPLAY = SelfPlaySettings(games=64, simulations=32, parallel_games=64, threads=1)
+MEMORY_SIMULATIONS = 500_000
+FIRST_SEARCH = """
+import time
+start = time.CLOCK()
+import azero
+imported = time.CLOCK()
+from azero.evaluators.rollout import RolloutEvaluator
+from azero.games.connect4 import Connect4
+from azero.search.mcts import MCTS, Budget
+from azero.search.uct import UCT
+ready = time.CLOCK()
+MCTS(Connect4(), RolloutEvaluator(), UCT()).search(Connect4().initial_state(), Budget(simulations=100), stream=1)
+print(imported - start, time.CLOCK() - ready)
+"""
+
+
+class Row(NamedTuple):
+    """A row of the table: a figure of azero, the figure it is to be seen beside, and the ratio of the first to that."""
+
+    measured: str
+    azero: str
+    beside: str = ""
+    other: str = ""
+    ratio: str = ""
+
+
+class Peer(NamedTuple):
+    """Another library's way to do the same work."""
+
+    package: str
+    name: str
+    prepare: Callable[[], Work]
+
+    def version(self) -> str | None:
+        """The version that is installed, if any."""
+        try:
+            return metadata.version(self.package)
+        except metadata.PackageNotFoundError:
+            return None
+
+
+class Bench:
+    """How often to measure, and by which clock."""
+
+    def __init__(self, num_runs: int, clock: str) -> None:
+        """`clock` is a function of the module `time`: perf_counter or process_time."""
+        self.num_runs = num_runs
+        self.clock_name = clock
+        self.clock: Callable[[], float] = getattr(time, clock)
+
+    def contest(self, *contestants: Work) -> list[list[float]]:
+        """For each contestant its work per second in every round, after a first run that does not count."""
+        for contestant in contestants:
+            contestant()
+        rounds = [[self.rate(contestant) for contestant in contestants] for _ in range(self.num_runs)]
+        return [list(rates) for rates in zip(*rounds, strict=True)]
+
+    def rate(self, work: Work) -> float:
+        """How much of the work is done in a second."""
+        start = self.clock()
+        return work() / (self.clock() - start)
+
+    def against(self, measured: str, ours: Work, *peers: Peer) -> Iterator[Row]:
+        """One row for each peer."""
+        there = [peer for peer in peers if peer.version()]
+        rates, *others = self.contest(ours, *(peer.prepare() for peer in there))
+        for peer in peers:
+            name = f"{peer.package} {peer.version() or ''} {peer.name}"
+            if peer in there:
+                other = others[there.index(peer)]
+                yield Row(measured, per_second(rates), name, per_second(other), ratio(rates, other))
+            else:
+                yield Row(measured, per_second(rates), name, "not installed")
+
+
+def per_second(rates: Sequence[float]) -> str:
+    """Their median, with three digits that count."""
+    return f"{float(f'{statistics.median(rates):.3g}'):,.0f}/s"
+
+
+def seconds(times: Sequence[float]) -> str:
+    """Their median."""
+    return f"{statistics.median(times):.2f} s"
+
+
+def ratio(rates: Sequence[float], others: Sequence[float]) -> str:
+    """The median of the rounds' ratios."""
+    return f"{statistics.median(a / b for a, b in zip(rates, others, strict=True)):.2f}"
+
+
+def uct(bench: Bench) -> Iterator[Row]:
+    """Plain UCT with rollouts from the start of a game."""
+    import peers
+
+    for name, openspiel_name in (("tictactoe", "tic_tac_toe"), ("connect4", "connect_four")):
+        for simulations in (1_000, 10_000, 100_000):
+            searches = UCT_WORK // simulations
+            prepare = partial(peers.openspiel_uct, openspiel_name, simulations, searches)
+            yield from bench.against(
+                f"UCT, {name}, {simulations:,} simulations",
+                uct_searches(load_game(name), simulations, searches),
+                Peer("open-spiel", "C++ MCTSBot", prepare),
+            )
+
+
+def uct_searches(game: Game[Any], simulations: int, searches: int) -> Work:
+    """The fused driver; its work is simulations."""
+    forest = Forest(game, RolloutEvaluator(), UCT())
+
+    def work() -> float:
+        for stream in range(searches):
+            forest.set_root(0, game.initial_state(), stream)
+            forest.grow(0, simulations)
+        return simulations * searches
+
+    return work
+
+
+def batch(bench: Bench) -> Iterator[Row]:
+    """Many games searched side by side, with one call of an evaluator that takes no time."""
+    import peers
+
+    game = load_game("connect4")
+    states = [random_state(game, stream) for stream in range(BATCH_GAMES)]
+    yield from bench.against(
+        f"batched PUCT, uniform evaluator, connect4, {BATCH_GAMES} games x {BATCH_SIMULATIONS} simulations",
+        batched_search(game, states, BATCH_SIMULATIONS),
+        *(
+            Peer("gumbel-mcts", search, partial(peers.gumbel_mcts_batch, search, states, BATCH_SIMULATIONS))
+            for search in ("PUCT", "GumbelDense")
+        ),
+    )
+
+
+def random_state(game: Game[Any], stream: int) -> Any:
+    """An unfinished state some random actions, at most 7, from the start."""
+    state = game.initial_state()
+    for ply in range(draw(stream, 0) % 8):
+        legal = game.legal_actions(state)
+        after = game.step(state, legal[draw(stream, ply + 1) % len(legal)])
+        state = state if game.is_terminal(after) else after
+    return state
+
+
+def batched_search(game: Game[Any], states: Sequence[Any], simulations: int) -> Work:
+    """The stepped driver; its work is simulations, beside the evaluation of each root."""
+    forest = Forest(game, UniformEvaluator(), PUCT(), num_trees=len(states))
+    trees = np.arange(len(states), dtype=np.int32)
+
+    def work() -> float:
+        for b, state in enumerate(states):
+            forest.set_root(b, state, stream=b)
+        for _ in range(simulations + 1):
+            forest.simulate(trees)
+        return len(states) * simulations
+
+    return work
+
+
+class Watched:
+    """An evaluator, the time spent in it, and what it was asked."""
+
+    def __init__(self, evaluator: NetworkEvaluator, clock: Callable[[], float]) -> None:
+        self.evaluator, self.clock = evaluator, clock
+        self.seconds = 0.0
+        self.batches: list[StateBatch[Any]] = []
+
+    def evaluate(self, batch: StateBatch[Any]) -> Evaluation:
+        """The evaluator's answer."""
+        start = self.clock()
+        evaluation = self.evaluator.evaluate(batch)
+        self.seconds += self.clock() - start
+        self.batches.append(batch)
+        return evaluation
+
+
+def selfplay(bench: Bench) -> Iterator[Row]:
+    """Self-play of Connect Four with networks of random weights: beside the network alone, and on two cores."""
+    game = load_game("connect4")
+    for size, settings in NETWORKS.items():
+        evaluator = NetworkEvaluator(random_network(game, settings))
+        measured = f"self-play, connect4, {size} network"
+        yield from beside_the_network(bench, measured, game, evaluator)
+        yield from on_two_cores(bench, measured, game, evaluator)
+
+
+def beside_the_network(bench: Bench, measured: str, game: Game[Any], evaluator: NetworkEvaluator) -> Iterator[Row]:
+    """What one core would do if it had nothing but the network to run, on the same states in the same batches."""
+    shares = list[float]()
+    batches = list[StateBatch[Any]]()
+    counts = SelfPlayCounts()
+
+    def play() -> float:
+        nonlocal counts
+        watched = Watched(evaluator, bench.clock)
+        start = bench.clock()
+        _, counts = SelfPlay(game, PUCT(), SELFPLAY).play(watched, stream=1, first=0)
+        shares.append(watched.seconds / (bench.clock() - start))
+        batches[:] = watched.batches
+        return counts.evaluations
+
+    def evaluate() -> float:
+        for batch in batches:
+            evaluator.evaluate(batch)
+        return sum(map(len, batches))
+
+    playing, alone = bench.contest(play, evaluate)
+    beside = f"the network alone, same batches ({evaluate() / len(batches):.0f} states on average)"
+    yield Row(f"{measured}, evaluations", per_second(playing), beside, per_second(alone), ratio(playing, alone))
+    positions = [rate * counts.positions / counts.evaluations for rate in playing]
+    inside = f"{statistics.median(shares):.0%}"
+    yield Row(f"{measured}, positions", per_second(positions), "time inside the network", inside)
+
+
+def on_two_cores(bench: Bench, measured: str, game: Game[Any], evaluator: NetworkEvaluator) -> Iterator[Row]:
+    """What the second core adds to the same games; by the wall clock, for the CPU time of two threads adds up."""
+
+    def play(num_threads: int) -> float:
+        use_cores(num_threads)
+        parallel_games = SELFPLAY.parallel_games // num_threads
+        settings = replace(SELFPLAY, threads=num_threads, parallel_games=parallel_games)
+        _, counts = SelfPlay(game, PUCT(), settings).play(evaluator, stream=1, first=0)
+        return counts.positions
+
+    measured = f"{measured}, positions, wall clock, on two cores"
+    if len(CORES) < 2:
+        yield Row(measured, "not two here")
+        return
+    two, one = Bench(bench.num_runs, "perf_counter").contest(partial(play, 2), partial(play, 1))
+    yield Row(measured, per_second(two), "on one core", per_second(one), ratio(two, one))
+
+
+def random_network(game: Game[Any], settings: NetworkSettings) -> Network:
+    """An untrained network whose answers differ from state to state."""
+    shapes = training_shapes(layer_shapes(game.observation_shape, game.num_actions, settings))
+    generator = np.random.default_rng(1)
+    weights: dict[str, Any] = {}
+    for name, shape in shapes.items():
+        if name.endswith("num_batches_tracked"):
+            weights[name] = np.zeros(shape, np.int64)
+        elif name.endswith(("norm.weight", "norm.running_var")):
+            weights[name] = np.ones(shape, np.float32)
+        else:  # He et al. 2015
+            deviation = np.sqrt(2 / np.prod(shape[1:])) if len(shape) > 1 else 0.0
+            weights[name] = generator.normal(0, deviation, shape).astype(np.float32)
+    return Network(game.name, game.observation_shape, game.num_actions, settings, weights)
+
+
+def memory(_bench: Bench) -> Iterator[Row]:
+    """What a node costs: the records of the node and its edges, and what the process grows by."""
+    game = load_game("connect4")
+    forest = Forest(game, RolloutEvaluator(), UCT())
+    forest.grow(0, 1)
+    before = resident_bytes()
+    forest.grow(0, MEMORY_SIMULATIONS)
+    grown = (resident_bytes() - before) / int(forest.tree.size[0])
+    yield Row(
+        f"memory for a node with {game.num_actions} edges",
+        f"{BYTES_PER_NODE + game.num_actions * BYTES_PER_EDGE} bytes",
+        f"growth of the process by {MEMORY_SIMULATIONS:,} simulations, connect4, per node",
+        f"{grown:.0f} bytes" if before else "not known here",
+    )
+
+
+def resident_bytes() -> int:
+    """The memory that this process occupies, 0 where the system does not tell."""
+    statm = Path("/proc/self/statm")
+    return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if statm.exists() else 0
+
+
+def startup(bench: Bench) -> Iterator[Row]:
+    """From nothing to the first search, each time in a process of its own."""
+    with tempfile.TemporaryDirectory() as warm:
+        first_search(bench, warm)
+        runs = {"warm": [first_search(bench, warm) for _ in range(bench.num_runs)], "cold": []}
+    for _ in range(bench.num_runs):
+        with tempfile.TemporaryDirectory() as cold:
+            runs["cold"].append(first_search(bench, cold))
+    yield Row("start-up: import azero", seconds([imported for imported, _, _ in runs["warm"]]))
+    for cache, times in runs.items():
+        _, first, whole = zip(*times, strict=True)
+        measured = f"start-up: first search, connect4, 100 simulations, {cache} compile cache"
+        yield Row(measured, seconds(first), "the whole process", seconds(whole))
+
+
+def first_search(bench: Bench, cache: str) -> tuple[float, float, float]:
+    """Seconds for importing azero, for the first search, and for the whole process."""
+    code = FIRST_SEARCH.replace("CLOCK", bench.clock_name)
+    before = os.times()
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "AZERO_CACHE_DIR": cache},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    after = os.times()
+    wall = after.elapsed - before.elapsed
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    imported, first = map(float, done.stdout.split())
+    return imported, first, wall if bench.clock_name == "perf_counter" else cpu
+
+
+PARTS = {part.__name__: part for part in (uct, batch, selfplay, memory, startup)}
+
+
+def signature() -> str:
+    """A hash of visit counts over fixed positions: whoever changes it has changed the search, not only its form."""
+    lines = []
+    for name, positions in SIGNATURE_POSITIONS.items():
+        game = load_game(name)
+        states = [state_after(game, actions) for actions in positions]
+        lines += [f"{name} {result}" for state in states for result in fused_counts(game, state)]
+        lines += [f"{name} {result}" for result in stepped_counts(game, states)]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+SIGNATURE_POSITIONS: dict[str, list[list[int]]] = {
+    "tictactoe": [[], [4, 0], [0, 4, 8]],
+    "connect4": [[], [3, 3, 2, 2, 4], [0, 0, 4, 1, 1, 2, 6, 2, 2, 3]],
+}
+
+
+def fused_counts(game: Game[Any], state: Any) -> Iterator[list[int]]:
+    """UCT with rollouts, and once more in what is kept of the tree after the first action and a reply."""
+    search = MCTS(game, RolloutEvaluator(), UCT())
+    result = search.search(state, Budget(simulations=200), stream=1)
+    yield result.visit_counts.tolist()
+    for action in result.principal_variation[:2]:
+        state = game.step(state, action)
+        search.advance(action)
+    if not game.is_terminal(state):
+        yield search.search(state, Budget(simulations=100), stream=2).visit_counts.tolist()
+
+
+def stepped_counts(game: Game[Any], states: Sequence[Any]) -> Iterator[list[int]]:
+    """PUCT with made-up evaluations, in all states at once."""
+
+    def script(state: Any) -> tuple[list[int], float]:
+        *policy, value = hashlib.blake2b(game.state_text(state).encode(), digest_size=game.num_actions + 1).digest()
+        return policy, value % 17 / 8 - 1  # exact as float32, also when added up
+
+    forest = Forest(game, ScriptedEvaluator(script), PUCT(), num_trees=len(states))
+    for b, state in enumerate(states):
+        forest.set_root(b, state, stream=b)
+    for _ in range(200):
+        forest.simulate(np.arange(len(states), dtype=np.int32))
+    for b in range(len(states)):
+        edges = forest.root_edges(b)
+        yield forest.tree.visits[b, edges][np.argsort(forest.tree.action[b, edges])].tolist()
+
+
+def use_cores(number: int) -> None:
+    """Keep this thread, and those it starts, to so many cores, where the system can do that."""
+    if CORES:
+        os.sched_setaffinity(0, CORES[:number])
+
+
+CORES = sorted(os.sched_getaffinity(0), reverse=True) if hasattr(os, "sched_getaffinity") else []
+
+
+def machine() -> str:
+    """What the figures hold for."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    models = [line.partition(": ")[2] for line in lines if line.startswith("model name")]
+    versions = ", ".join(f"{package} {metadata.version(package)}" for package in ("numba", "numpy", "onnxruntime"))
+    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    model = models[0] if models else platform.processor() or platform.machine()
+    return f"{model}, {os.cpu_count()} cores{load}; Python {platform.python_version()}, {versions}"
+
+
+def main() -> None:
+    """Measure what the command line asks for."""
+    parser = argparse.ArgumentParser(description="Measures azero beside its peers.")
+    parser.add_argument("--only", choices=PARTS, help="measure one part only")
+    parser.add_argument("--quick", action="store_true", help="three runs of each instead of five")
+    parser.add_argument("--cpu-time", action="store_true", help="do not measure by the wall clock: for a busy machine")
+    parser.add_argument("--signature", action="store_true", help="only print a hash of what the search does")
+    options = parser.parse_args()
+    if options.signature:
+        print(signature())
+        return
+    use_cores(1)
+    bench = Bench(3 if options.quick else 5, "process_time" if options.cpu_time else "perf_counter")
+    clock = "CPU time" if options.cpu_time else "wall clock"
+    print(f"{machine()}. Medians of {bench.num_runs} runs, one core, {clock}.\n")
+    table = Table("measured", "azero", "beside", "", "ratio", box=box.MARKDOWN)
+    console = Console(width=180)
+    with console.status("measuring") as status:
+        for name, part in PARTS.items():
+            if options.only in (None, name):
+                status.update(f"measuring: {name}")
+                for row in part(bench):
+                    table.add_row(*row)
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main()
