@@ -25,6 +25,8 @@ R = TypeVar("R")
 
 _config: Any = numba.config
 _OPTIONS: Any = {"error_model": "numpy"}  # division by zero gives infinity or NaN, as in NumPy, without a branch
+_KERNEL: Any = {**_OPTIONS, "nogil": True, "_nrt": False}
+_INLINE: Any = {**_OPTIONS, "forceinline": True}  # a call would pass every array of a tree, each seven words long
 _MASK64 = (1 << 64) - 1
 _NUM_CACHES_KEPT = 8  # the latest used: each version, and each set of users' rules, has its own
 _kernels: list[Any] = []
@@ -34,9 +36,11 @@ _sources: set[Path] = set(Path(__file__).parent.rglob("*.py"))
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` with Numba, without the GIL, and cache the machine code on disk.
 
-    With NUMBA_DISABLE_JIT=1 the function runs as it stands, which is how coverage is measured.
+    A kernel makes no arrays or lists, so that Numba need not count the references to those it is given, which costs
+    an atomic operation at each use. With NUMBA_DISABLE_JIT=1 the function runs as it stands, which is how coverage is
+    measured.
     """
-    compiled: Any = numba.njit(nogil=True, **_OPTIONS)(function)
+    compiled: Any = numba.njit(**_KERNEL)(function)
     if compiled is not function:
         _kernels.append(compiled)
         _enable_cache(compiled, _cache_directory())
@@ -45,7 +49,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 def compilable(function: Callable[P, R]) -> Callable[P, R]:
     """Let kernels call `function`, compiled into them; called from Python it runs as it stands, on any arguments."""
-    return register_jitable(**_OPTIONS)(function)
+    return register_jitable(**_INLINE)(function)
 
 
 def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
@@ -65,7 +69,8 @@ def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
         return getattr(getattr(receiver, "instance_class", None), name, None)
 
     # Numba wants the stub's own parameter names; the method itself calls its receiver `self`.
-    overload(call, strict=False, jit_options=_OPTIONS)(eval(f"lambda {parameters}: find({parameters})", {"find": find}))
+    options: Any = {**_INLINE, "_nrt": True}  # a user's rules may make arrays
+    overload(call, strict=False, jit_options=options)(eval(f"lambda {parameters}: find({parameters})", {"find": find}))
     return cast(Callable[P, R], call)
 
 

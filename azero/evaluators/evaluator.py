@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from azero._jit import kernel
 from azero.games.batch import StateBatch
 from azero.games.game import FloatArray
 
@@ -39,23 +40,39 @@ def checked(evaluator: Evaluator, batch: StateBatch[S]) -> Evaluation:
     Where a policy gives all legal actions together no weight, they share it evenly. Raises EvaluatorError for a wrong
     shape, NaN or infinity, a negative weight, or a value outside [-1, 1].
     """
-    policy, value = evaluator.evaluate(batch)
-    name = type(evaluator).__name__
-    shape = (len(batch), batch.game.num_actions)
-    if np.shape(policy) != shape or np.shape(value) != shape[:1]:
+    answer = evaluator.evaluate(batch)
+    name, shape = type(evaluator).__name__, (len(batch), batch.game.num_actions)
+    if np.shape(answer.policy) != shape or np.shape(answer.value) != shape[:1]:
         raise EvaluatorError(
-            f"{name} answered with policy {np.shape(policy)} and value {np.shape(value)}; "
+            f"{name} answered with policy {np.shape(answer.policy)} and value {np.shape(answer.value)}; "
             f"{len(batch)} states of {batch.game.name} need {shape} and {shape[:1]}"
         )
-    # Written so that NaN fails the comparison.
-    bad = ~((policy >= 0) & np.isfinite(policy)).all(axis=1) | ~(np.abs(value) <= 1)
-    if bad.any():
-        first = int(np.argmax(bad))
+    given = Evaluation(*(np.ascontiguousarray(array, np.float32) for array in answer))
+    policy = np.zeros(shape, np.float32)
+    bad = _write_legal_policy(given, batch.legal, policy)
+    if bad >= 0:
         raise EvaluatorError(
-            f"{name} answered with policy {policy[first]} and value {value[first]}; weights must be finite and not "
-            f"negative, values in [-1, 1]. The state:\n{batch.game.state_text(batch.states[first])}"
+            f"{name} answered with policy {given.policy[bad]} and value {given.value[bad]}; weights must be finite and "
+            f"not negative, values in [-1, 1]. The state:\n{batch.game.state_text(batch.states[bad])}"
         )
-    policy = np.where(batch.legal, policy, np.float32(0))
-    total = policy.sum(axis=1, keepdims=True)
-    policy = np.where(total > 0, policy, batch.legal)
-    return Evaluation((policy / policy.sum(axis=1, keepdims=True)).astype(np.float32), value.astype(np.float32))
+    return Evaluation(policy, given.value)
+
+
+@kernel
+def _write_legal_policy(given: Evaluation, legal: Any, policy: Any) -> int:
+    """Fill the zeros of `policy` where actions are legal; returns the first row whose answer is unusable, else -1."""
+    for b in range(len(policy)):
+        usable = abs(given.value[b]) <= 1  # so written, NaN is not
+        total, num_legal = 0.0, 0
+        for action in range(policy.shape[1]):
+            weight = given.policy[b, action]
+            usable = usable and 0 <= weight < np.inf
+            if legal[b, action]:
+                total += weight
+                num_legal += 1
+        if not usable:
+            return b
+        for action in range(policy.shape[1]):
+            if legal[b, action]:
+                policy[b, action] = given.policy[b, action] / total if total > 0 else 1 / num_legal
+    return -1

@@ -5,14 +5,14 @@ the evaluator. The fused driver, for compiled rules with rollouts, is one compil
 same tree, node by node, whatever else is searched beside it: all randomness comes from (stream, visits of the root).
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from azero._jit import compilable, draw, kernel, pack, unpack
-from azero.evaluators.evaluator import Evaluator, checked
+from azero.evaluators.evaluator import Evaluation, Evaluator, checked
 from azero.evaluators.rollout import NUM_BUFFERS, PlainRules, RolloutEvaluator, mean_rollout
 from azero.games.batch import StateBatch
 from azero.games.compiled import (
@@ -30,19 +30,21 @@ from azero.search.tree import IntArray, Tree, allocate, clear, enlarged
 S = TypeVar("S", bound=Hashable)
 
 _FIRST_NODES = 64  # room in a new tree; it doubles when needed
+_NOTHING = Evaluation(np.empty((0, 0), np.float32), np.empty(0, np.float32))  # where all leaves are finished games
 
 
 class _Leaves(NamedTuple):
-    """What the B trees' current leaves are, once `_describe_leaf` has seen them."""
+    """What the B searches start from, and what `_describe_leaf` has found out about their current leaves."""
 
+    root: npt.NDArray[np.int64]  # int64[B, fields]: the packed state; no fields for a game in plain Python
+    root_stream: npt.NDArray[np.int64]  # int64[B]: the randomness of the search
+    stream: npt.NDArray[np.int64]  # int64[B]: that of the current simulation
     path: IntArray  # int32[B, D]: the edges from the root to the leaf
     depth: IntArray  # int32[B]: how many
     actions: IntArray  # int32[B, A]: the legal actions
     num_legal: IntArray  # int32[B]
     player: IntArray  # int32[B]
-    value: npt.NDArray[np.float32]  # float32[B]: the outcome of a finished game, then the evaluator's value
-    row: npt.NDArray[np.int64]  # int64[B, fields]: the packed state; no fields for a game in plain Python
-    stream: npt.NDArray[np.int64]  # int64[B]: the randomness of this simulation
+    outcome: npt.NDArray[np.float32]  # float32[B]: of a finished game; 0 for others
 
 
 class Forest(Generic[S]):
@@ -58,19 +60,18 @@ class Forest(Generic[S]):
         self._rules = game.rules if isinstance(game, CompiledGame) else PlainRules(game)
         self._like = game.initial_state()
         self.roots: list[S] = [self._like] * num_trees
-        self._streams = np.zeros(num_trees, np.int64)
         num_fields = len(self._like) if isinstance(game, CompiledGame) else 0  # type: ignore[arg-type]  # a NamedTuple
-        self._root_rows = np.zeros((num_trees, num_fields), np.int64)
-        ints = np.zeros((3, num_trees), np.int32)
+        longs, ints = np.zeros((2, num_trees), np.int64), np.zeros((3, num_trees), np.int32)
         self._leaves = _Leaves(
+            root=np.zeros((num_trees, num_fields), np.int64),
+            root_stream=longs[0],
+            stream=longs[1],
             path=np.zeros((num_trees, game.max_game_length + 1), np.int32),
             depth=ints[0],
             actions=np.zeros((num_trees, game.num_actions), np.int32),
             num_legal=ints[1],
             player=ints[2],
-            value=np.zeros(num_trees, np.float32),
-            row=np.zeros_like(self._root_rows),
-            stream=np.zeros(num_trees, np.int64),
+            outcome=np.zeros(num_trees, np.float32),
         )
 
     def set_root(self, b: int, state: S, stream: int) -> None:
@@ -86,12 +87,12 @@ class Forest(Generic[S]):
 
     def set_stream(self, b: int, stream: int) -> None:
         """Give the next simulations in tree b a new stream of random numbers."""
-        self._streams[b] = stream
+        self._leaves.root_stream[b] = stream
 
     def _place_root(self, b: int, state: S) -> None:
         self.roots[b] = state
         if isinstance(self.game, CompiledGame):
-            pack(state, self._root_rows[b])  # type: ignore[arg-type]  # a NamedTuple of integers
+            pack(state, self._leaves.root[b])  # type: ignore[arg-type]  # a NamedTuple of integers
 
     def root_edges(self, b: int) -> slice:
         """The edges of the root of tree b; none before its first simulation."""
@@ -103,19 +104,11 @@ class Forest(Generic[S]):
 
         The first one of a tree evaluates its root; its visits (`tree.visits[b, 0]`) are then 1.
         """
-        self._reserve()
-        leaves = self._leaves
-        _select_leaves(self.tree, self.rule, trees, self._streams, leaves)
-        states = self._describe_leaves(trees)
-        unknown = np.flatnonzero(leaves.num_legal[trees] > 0)
-        policy = np.empty((len(trees), self.game.num_actions), np.float32)
-        if len(unknown):
-            legal = np.zeros((len(trees), self.game.num_actions), np.bool_)
-            _mark_legal(trees, leaves, legal)
-            batch = StateBatch(self.game, states, legal, leaves.stream[trees]).take(unknown)
-            policy[unknown], leaves.value[trees[unknown]] = checked(self.evaluator, batch)
-            self.num_evaluations += len(unknown)
-        _plant_leaves(self.tree, trees, leaves, policy)
+        batch = self._find_leaves(trees)
+        evaluation = checked(self.evaluator, batch) if len(batch) else _NOTHING
+        self.num_evaluations += len(batch)
+        if not _plant_leaves(self.tree, trees, self._leaves, evaluation):
+            self._enlarge()
 
     def grow(self, b: int, num_visits: int) -> None:
         """Simulate in tree b until its root has `num_visits`, by the fused driver if the game and evaluator allow."""
@@ -127,89 +120,106 @@ class Forest(Generic[S]):
         evaluator = self.evaluator
         buffers = np.empty((NUM_BUFFERS + 1, self.game.num_actions), np.int32)
         while self.tree.visits[b, 0] < num_visits:
-            self._reserve()
             self.num_evaluations += _grow_fused(
                 self.tree,
                 b,
                 num_visits,
                 (self.rule, self._rules, evaluator.policy, evaluator.num_rollouts),
-                unpack(self._like, self._root_rows[b]),
-                int(self._streams[b]),
+                unpack(self._like, self._leaves.root[b]),
+                int(self._leaves.root_stream[b]),
                 self._leaves.path[b],
                 buffers,
             )
+            if not _has_room(self.tree, b, self.game.num_actions):
+                self._enlarge()
 
-    def _reserve(self) -> None:
-        """Make room for at least one more node in each tree."""
-        tree = self.tree
-        num_nodes, num_edges = tree.player.shape[1], tree.child.shape[1]
-        ends = np.take_along_axis(tree.first_edge, tree.size[:, None], axis=1)
-        if tree.size.max() + 1 >= num_nodes or ends.max() + self.game.num_actions >= num_edges:
-            self.tree = enlarged(tree, 2 * num_nodes, 2 * num_edges)
+    def _enlarge(self) -> None:
+        """Make room in all trees, each of which can always take one more node."""
+        self.tree = enlarged(self.tree, 2 * self.tree.player.shape[1], 2 * self.tree.child.shape[1])
 
-    def _describe_leaves(self, trees: IntArray) -> Sequence[S]:
-        leaves = self._leaves
-        if isinstance(self.game, CompiledGame):
-            _describe_rows(self._rules, self._like, self._root_rows, self.tree, trees, leaves)
-            return PackedStates(self._like, leaves.row[trees])
-        states = []
-        for b in trees:
-            path = leaves.path[b, : leaves.depth[b]]
-            state, leaves.num_legal[b], leaves.player[b], leaves.value[b] = _describe_leaf(
-                self._rules, self.roots[b], self.tree, b, path, leaves.actions[b]
-            )
-            states.append(state)
-        return states
+    def _find_leaves(self, trees: IntArray) -> StateBatch[S]:
+        """Descend in these trees; returns those leaves that are to be evaluated."""
+        game, leaves = self.game, self._leaves
+        legal = np.zeros((len(trees), game.num_actions), np.bool_)
+        if isinstance(game, CompiledGame):
+            streams, rows = np.empty(len(trees), np.int64), np.empty((len(trees), leaves.root.shape[1]), np.int64)
+            spec, found = (self.rule, self._rules, self._like), (rows, legal, streams)
+            num = _find_packed(self.tree, spec, trees, leaves, found)
+            return StateBatch(game, PackedStates(self._like, rows[:num]), legal[:num], streams[:num])
+        _select_leaves(self.tree, self.rule, trees, leaves)
+        states = [_describe_leaf(self._rules, self.roots[b], self.tree, b, leaves) for b in trees]
+        for mask, b in zip(legal, trees, strict=True):
+            mask[leaves.actions[b, : leaves.num_legal[b]]] = True
+        return StateBatch(game, states, legal, leaves.stream[trees]).take(np.flatnonzero(leaves.num_legal[trees]))
 
 
 @compilable
-def _describe_leaf(rules: Any, root: Any, tree: Tree, b: int, path: Any, actions: Any) -> Any:
-    """Replay a path from the root's state: the state it leads to, its legal actions (written into `actions`) and how
-    many they are, the player to move, and the outcome of a finished game for that player.
-    """
+def _state_at(rules: Any, root: Any, tree: Tree, b: int, path: Any) -> Any:
+    """The state that a path leads to, by the actions on it."""
     state = root
     for edge in path[1:]:
         state = step(rules, state, int(tree.action[b, edge]))
-    num_legal = write_legal_actions(rules, state, actions)
-    value = outcome(rules, state) if num_legal == 0 else 0.0
-    return state, num_legal, current_player(rules, state), value
+    return state
+
+
+@compilable
+def _describe_leaf(rules: Any, root: Any, tree: Tree, b: int, leaves: _Leaves) -> Any:
+    """The state of the leaf that was selected in tree b; what else is to be known of it goes into `leaves`."""
+    state = _state_at(rules, root, tree, b, leaves.path[b, : leaves.depth[b]])
+    leaves.num_legal[b] = write_legal_actions(rules, state, leaves.actions[b])
+    leaves.outcome[b] = outcome(rules, state) if leaves.num_legal[b] == 0 else 0.0
+    leaves.player[b] = current_player(rules, state)
+    return state
+
+
+@compilable
+def _select_leaf(tree: Tree, rule: Any, b: int, leaves: _Leaves) -> None:
+    leaves.stream[b] = draw(leaves.root_stream[b], tree.visits[b, 0])
+    leaves.depth[b] = select(tree, b, rule, leaves.path[b])
 
 
 @kernel
-def _select_leaves(tree: Tree, rule: Any, trees: Any, root_streams: Any, leaves: _Leaves) -> None:
+def _select_leaves(tree: Tree, rule: Any, trees: Any, leaves: _Leaves) -> None:
     for b in trees:
-        leaves.stream[b] = draw(root_streams[b], tree.visits[b, 0])
-        leaves.depth[b] = select(tree, b, rule, leaves.path[b])
+        _select_leaf(tree, rule, b, leaves)
 
 
 @kernel
-def _describe_rows(rules: Any, like: Any, root_rows: Any, tree: Tree, trees: Any, leaves: _Leaves) -> None:
+def _find_packed(tree: Tree, spec: Any, trees: Any, leaves: _Leaves, found: Any) -> int:
+    """Descend in these trees and write the leaves to be evaluated side by side; returns how many they are."""
+    rule, rules, like = spec
+    rows, legal, streams = found
+    num_found = 0
     for b in trees:
-        state, leaves.num_legal[b], leaves.player[b], leaves.value[b] = _describe_leaf(
-            rules, unpack(like, root_rows[b]), tree, b, leaves.path[b, : leaves.depth[b]], leaves.actions[b]
-        )
-        pack(state, leaves.row[b])
+        _select_leaf(tree, rule, b, leaves)
+        state = _describe_leaf(rules, unpack(like, leaves.root[b]), tree, b, leaves)
+        if leaves.num_legal[b] > 0:
+            pack(state, rows[num_found])
+            streams[num_found] = leaves.stream[b]
+            for action in leaves.actions[b, : leaves.num_legal[b]]:
+                legal[num_found, action] = True
+            num_found += 1
+    return num_found
 
 
 @kernel
-def _mark_legal(trees: Any, leaves: _Leaves, legal: Any) -> None:
-    for i in range(len(trees)):
-        for action in leaves.actions[trees[i], : leaves.num_legal[trees[i]]]:
-            legal[i, action] = True
-
-
-@kernel
-def _plant_leaves(tree: Tree, trees: Any, leaves: _Leaves, policy: Any) -> None:
-    for i in range(len(trees)):
-        b = trees[i]
-        path = leaves.path[b, : leaves.depth[b]]
+def _plant_leaves(tree: Tree, trees: Any, leaves: _Leaves, evaluation: Evaluation) -> bool:
+    """Plant the new leaves and back all of them up; returns whether each tree has room for another node."""
+    have_room = True
+    i = 0  # in `evaluation`, which leaves out the finished games
+    for b in trees:
+        path, num_legal = leaves.path[b, : leaves.depth[b]], leaves.num_legal[b]
         node = tree.child[b, path[-1]]
         if node < 0:
-            actions = leaves.actions[b, : leaves.num_legal[b]]
-            node = expand(tree, b, path[-1], leaves.player[b], leaves.value[b], actions, leaves.stream[b])
+            value = evaluation.value[i] if num_legal > 0 else leaves.outcome[b]
+            node = expand(tree, b, path[-1], leaves.player[b], value, leaves.actions[b, :num_legal], leaves.stream[b])
             for edge in range(tree.first_edge[b, node], tree.first_edge[b, node + 1]):
-                tree.prior[b, edge] = policy[i, tree.action[b, edge]]
+                tree.prior[b, edge] = evaluation.policy[i, tree.action[b, edge]]
+            have_room = have_room and _has_room(tree, b, leaves.actions.shape[1])
+        if num_legal > 0:
+            i += 1
         backup(tree, b, path, tree.value[b, node], tree.player[b, node])
+    return have_room
 
 
 @kernel
@@ -225,11 +235,14 @@ def _grow_fused(
         edge = path[depth - 1]
         node = tree.child[b, edge]
         if node < 0:
-            state, num_legal, player, value = _describe_leaf(rules, root, tree, b, path[:depth], buffers[-1])
+            state = _state_at(rules, root, tree, b, path[:depth])
+            num_legal = write_legal_actions(rules, state, buffers[-1])
             if num_legal > 0:
                 value = mean_rollout(policy, rules, state, stream, num_rollouts, buffers)
                 num_evaluations += 1
-            node = expand(tree, b, edge, player, value, buffers[-1, :num_legal], stream)
+            else:
+                value = outcome(rules, state)
+            node = expand(tree, b, edge, current_player(rules, state), value, buffers[-1, :num_legal], stream)
         backup(tree, b, path[:depth], tree.value[b, node], tree.player[b, node])
     return num_evaluations
 

@@ -21,20 +21,25 @@ class PUCT(NamedTuple):
     def choose_edge(self, tree: Tree, b: int, node: int, num_visits: int) -> int:
         """See the class."""
         first, last = tree.first_edge[b, node], tree.first_edge[b, node + 1]
-        total, visited_prior = float(tree.value[b, node]), 0.0
-        for edge in range(first, last):
-            if tree.visits[b, edge] > 0:
-                total += tree.total[b, edge]
-                visited_prior += float(tree.prior[b, edge])
-        unvisited_q = total / num_visits - self.fpu_reduction * math.sqrt(visited_prior)
         growth = math.log((1 + num_visits + self.c_base) / self.c_base)
         exploration = (self.c_puct + growth) * math.sqrt(num_visits)
-        best: int = first
-        best_score = -math.inf
+        total, visited_prior = float(tree.value[b, node]), 0.0
+        best, untried = -1, -1  # the first of the best visited edges, and of the unvisited ones with the largest prior
+        best_score, untried_prior = -math.inf, -1.0
         for edge in range(first, last):
-            visits = tree.visits[b, edge]
-            q = tree.total[b, edge] / visits if visits > 0 else unvisited_q
-            score = q + exploration * float(tree.prior[b, edge]) / (1 + visits)
+            visits, prior = tree.visits[b, edge], float(tree.prior[b, edge])
+            if visits == 0:
+                if prior > untried_prior:
+                    untried, untried_prior = edge, prior
+                continue
+            total += tree.total[b, edge]
+            visited_prior += prior
+            score = tree.total[b, edge] / visits + exploration * prior / (1 + visits)
             if score > best_score:
                 best, best_score = edge, score
+        if untried >= 0:
+            unvisited_q = total / num_visits - self.fpu_reduction * math.sqrt(visited_prior)
+            score = unvisited_q + exploration * untried_prior
+            if score > best_score or (score == best_score and untried < best):
+                return untried
         return best

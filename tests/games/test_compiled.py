@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 
 from azero._jit import kernel, pack
+from azero.evaluators.rollout import RolloutEvaluator
 from azero.games.batch import batch_of
 from azero.games.compiled import CompiledGame, PackedStates, initial_state, write_legal_actions
 from azero.games.connect4 import Connect4
 from azero.games.game import state_after
 from azero.games.tictactoe import TicTacToe
+from azero.search.mcts import MCTS, Budget
+from azero.search.uct import UCT
 from tests.games.plain import Heap
 from tests.games.playing import random_game, states_along
 
@@ -109,16 +112,17 @@ def test_a_compiled_game_without_observation_says_so(sources):
 
 
 @kernel
-def num_first_actions(rules):
-    """Takes nothing but rules, so that nothing else tells Numba which game it is."""
-    return write_legal_actions(rules, initial_state(rules), np.zeros(64, np.int32))
+def num_first_actions(rules, actions):
+    """Takes no state, so that nothing but the rules tells Numba which game it is."""
+    return write_legal_actions(rules, initial_state(rules), actions)
 
 
 def test_kernels_tell_games_apart_whose_rules_have_the_same_name_and_fields():
     assert type(TicTacToe.rules).__qualname__ == type(Connect4.rules).__qualname__ == "Rules"
+    actions = np.zeros(9, np.int32)
     for _ in range(2):
-        assert num_first_actions(TicTacToe.rules) == 9
-        assert num_first_actions(Connect4.rules) == 7
+        assert num_first_actions(TicTacToe.rules, actions) == 9
+        assert num_first_actions(Connect4.rules, actions) == 7
 
 
 def test_packed_states_are_a_sequence_of_the_states():
@@ -161,3 +165,43 @@ def test_a_part_of_a_batch_keeps_what_belongs_to_each_state():
         assert np.array_equal(part.legal, batch.legal[[5, 2]])
         assert part.streams.tolist() == [5, 2]
         assert len(batch.take([])) == 0
+
+
+class MarkedState(NamedTuple):
+    marks: int
+
+
+class MarkingRules(NamedTuple):
+    """Mark one of three cells after the other; the free ones are kept in a list and an array."""
+
+    def initial_state(self):
+        return MarkedState(0)
+
+    def current_player(self, state):
+        return 0
+
+    def write_legal_actions(self, state, out):
+        free = [cell for cell in range(3) if not state.marks >> cell & 1]
+        actions = np.zeros(3, np.int32)
+        for i, cell in enumerate(free):
+            actions[i] = cell
+        out[: len(free)] = actions[: len(free)]
+        return len(free)
+
+    def step(self, state, action):
+        return MarkedState(state.marks | 1 << action)
+
+    def outcome(self, state):
+        return 1.0
+
+
+def test_compiled_rules_may_make_arrays_and_lists():
+    class Marking(CompiledGame):
+        name = "marking"
+        num_actions = max_game_length = 3
+        rules = MarkingRules()
+
+    game = Marking()
+    result = MCTS(game, RolloutEvaluator(), UCT()).search(game.initial_state(), Budget(simulations=100), stream=1)
+    assert result.visit_counts.sum() == 100
+    assert result.value == 1

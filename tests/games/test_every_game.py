@@ -67,15 +67,18 @@ def test_the_naive_twin_plays_the_same_games(game):
         assert game.outcome(state) == twin.outcome(other)
 
 
+def recorded_games(game, num_games):
+    """Random games: actions, players to move, legal actions as bits, lengths, results for the first player."""
+    actions, players, legal_bits = np.zeros((3, num_games, game.max_game_length + 1), np.int64)
+    record = (actions, players, legal_bits, np.zeros(num_games, np.int64), np.zeros(num_games, np.float64))
+    record_games(game.rules, record, np.zeros(game.num_actions, np.int32))
+    return record
+
+
 @kernel
-def record_games(rules, num_games, max_length, num_actions):
-    """Random games: their actions, the players to move, the legal actions as bits, and the first player's result."""
-    actions = np.zeros((num_games, max_length), np.int64)
-    players = np.zeros((num_games, max_length + 1), np.int64)
-    legal_bits = np.zeros((num_games, max_length + 1), np.int64)
-    lengths, results = np.zeros(num_games, np.int64), np.zeros(num_games, np.float64)
-    legal = np.zeros(num_actions, np.int32)
-    for g in range(num_games):
+def record_games(rules, record, legal):
+    actions, players, legal_bits, lengths, results = record
+    for g in range(len(lengths)):
         state, ply = initial_state(rules), 0
         while True:
             num_legal = write_legal_actions(rules, state, legal)
@@ -90,13 +93,12 @@ def record_games(rules, num_games, max_length, num_actions):
             ply += 1
         lengths[g] = ply
         results[g] = outcome(rules, state) if current_player(rules, state) == 0 else -outcome(rules, state)
-    return actions, players, legal_bits, lengths, results
 
 
 @every_game
 def test_open_spiel_agrees_on_every_move_of_100_000_random_games(game):
     num_games = 100_000 if COMPILED else 1_000
-    record = record_games(game.rules, num_games, game.max_game_length, game.num_actions)
+    record = recorded_games(game, num_games)
     lists = [
         [action for action in range(game.num_actions) if bits >> action & 1] for bits in range(1 << game.num_actions)
     ]
