@@ -28,7 +28,8 @@ class StateBatch(Generic[S]):
     def keys(self) -> Sequence[Hashable]:
         """A hashable value for each state, equal exactly when the states are."""
         if isinstance(self.states, PackedStates):
-            return [row.tobytes() for row in self.states.rows]
+            rows = np.ascontiguousarray(self.states.rows)
+            return rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel().tolist()
         return self.states
 
     def take(self, indices: npt.ArrayLike) -> "StateBatch[S]":

@@ -7,7 +7,6 @@ threads there are. Batch norm sees one part at a time; the running statistics ar
 """
 
 import copy
-import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from azero.learning.cores import num_cores
 from azero.learning.losses import policy_losses
 from azero.learning.network import ResNet
 
@@ -38,7 +38,7 @@ def training_threads(num_threads: int) -> Iterator[Executor]:
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        num_threads = num_threads or len(os.sched_getaffinity(0))
+        num_threads = num_threads or num_cores()
         with ThreadPoolExecutor(num_threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
             yield pool
     finally:

@@ -7,7 +7,6 @@ whatever is played beside it and by however many threads.
 """
 
 import itertools
-import os
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
@@ -19,6 +18,7 @@ import numpy as np
 from azero._jit import below, draw
 from azero.evaluators.evaluator import Evaluator
 from azero.games.game import FloatArray, Game, winner
+from azero.learning.cores import num_cores
 from azero.learning.replay import Samples
 from azero.search.forest import Forest
 from azero.search.mcts import DirichletNoise, add_root_noise, sample_action, search_result
@@ -53,7 +53,7 @@ class SelfPlaySettings:
 
     def num_threads(self) -> int:
         """The threads that play."""
-        return self.threads or len(os.sched_getaffinity(0))
+        return self.threads or num_cores()
 
 
 @dataclass
