@@ -352,7 +352,8 @@ def first_search(bench: Bench, cache: str) -> tuple[float, float, float]:
     return imported, first, wall if bench.clock_name == "perf_counter" else cpu
 
 
-PARTS = {part.__name__: part for part in (uct, batch, selfplay, memory, startup)}
+# Memory first, while the process has none to give again.
+PARTS = {part.__name__: part for part in (memory, uct, batch, selfplay, startup)}
 
 
 def signature() -> str:
