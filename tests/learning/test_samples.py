@@ -132,6 +132,23 @@ def test_a_damaged_file_is_refused_in_one_line_that_names_it(tmp_path: Path, kin
     assert "\n" not in str(error.value)
 
 
+def test_a_flipped_bit_is_noticed_or_changes_nothing(tmp_path: Path) -> None:
+    samples, path = random_samples(GAME, 3)[0].compact(), tmp_path / "a.npz"
+    write_samples(path, samples)
+    whole = path.read_bytes()
+    complaints = []
+    for bit in range(0, 8 * len(whole), 19):
+        damaged = bytearray(whole)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        try:
+            same(read_samples(path, GAME), samples)
+        except SamplesFileError as error:
+            complaints.append(str(error))
+    assert len(complaints) > 200
+    assert not any("\n" in complaint for complaint in complaints)
+
+
 def test_a_missing_file_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(SamplesFileError, match=r"gone\.npz"):
         read_samples(tmp_path / "gone.npz", GAME)
