@@ -163,7 +163,7 @@ _EXPECTED = f"expected a run, one of its checkpoints (iteration-...), or a {WEIG
 
 
 def read_network(path: Path) -> Network:
-    """The network in a weights file. Raises NetworkFileError unless every tensor is there with the right shape."""
+    """The network in a weights file. Raises NetworkFileError unless it is all there, of the right types and sound."""
     try:
         with safe_open(path, "numpy") as file:
             header = json.loads((file.metadata() or {})["azero"])
@@ -174,12 +174,13 @@ def read_network(path: Path) -> Network:
         header["observation_shape"] = tuple(header["observation_shape"])
         known = {field.name for field in fields(Network)}
         network = Network(weights=weights, **{key: value for key, value in header.items() if key in known})
-        _check_tensors(network)
+        _check_description(network)
+        check_tensors(weights, network.layers())
     except NetworkFileError:
         raise
     except FileNotFoundError:
         raise FileNotFoundError(f"{path} does not exist") from None
-    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError, RecursionError) as error:
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
         raise NetworkFileError(f"{path} is not a network of azero, or is damaged ({reason})") from None
     return network
@@ -197,9 +198,23 @@ def training_shapes(layers: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[in
     return shapes
 
 
-def _check_tensors(network: Network) -> None:
-    expected = training_shapes(network.layers())
-    found = {name: tensor.shape for name, tensor in network.weights.items()}
+def check_tensors(weights: Weights, layers: Mapping[str, tuple[int, ...]]) -> None:
+    """Raises ValueError unless these are the tensors of a network as trained, all of them, of sound numbers."""
+    expected = training_shapes(layers)
+    found = {name: tensor.shape for name, tensor in weights.items()}
     for name in sorted(expected.keys() | found.keys()):
         if expected.get(name) != found.get(name):
             raise ValueError(f"tensor {name}: expected {expected.get(name)}, found {found.get(name)}")
+    for name, tensor in weights.items():
+        kind = np.dtype(np.int64 if name.endswith("num_batches_tracked") else np.float32)
+        if tensor.dtype != kind:
+            raise ValueError(f"tensor {name}: expected {kind}, found {tensor.dtype}")
+        least = 0 if name.endswith("running_var") else -np.inf
+        if not (np.isfinite(tensor) & (tensor >= least)).all():
+            raise ValueError(f"tensor {name}: a number is not finite, or is a variance below 0")
+
+
+def _check_description(network: Network) -> None:
+    numbers = [*network.observation_shape, network.num_actions, network.iteration]
+    if not (isinstance(network.game, str) and len(numbers) == 5 and all(type(n) is int and n >= 0 for n in numbers)):
+        raise ValueError(f"the description is of no game and network: {network.game!r}, {numbers}")

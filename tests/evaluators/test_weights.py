@@ -157,7 +157,12 @@ def test_a_file_of_tensors_without_a_description_is_refused(path: Path) -> None:
         {"settings": asdict(SMALL) | {"width": 8}},
         {"settings": None},
         {"observation_shape": [2, 3]},
+        {"observation_shape": [2.0, 3, 3]},
         {"num_actions": 8},
+        {"num_actions": 9.0},
+        {"iteration": "12"},
+        {"iteration": -1},
+        {"game": ["tictactoe"]},
     ],
     ids=str,
 )
@@ -165,6 +170,41 @@ def test_a_description_that_does_not_fit_the_tensors_is_refused(path: Path, chan
     path.write_bytes(save(random_network(GAME).weights, header(**change)))
     with pytest.raises(NetworkFileError, match="is not a network of azero, or is damaged"):
         load_network(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "tensor", "complaint"),
+    [
+        ("value_out.bias", np.zeros(1, np.float64), "expected float32, found float64"),
+        ("value_out.bias", np.zeros(1, np.float16), "expected float32, found float16"),
+        ("value_out.bias", np.zeros(1, np.int32), "expected float32, found int32"),
+        ("stem.norm.num_batches_tracked", np.float32(7), "expected int64, found float32"),
+        ("value_out.bias", np.array([np.nan], np.float32), "not finite"),
+        ("stem.norm.bias", np.full(8, -np.inf, np.float32), "not finite"),
+        ("stem.norm.running_var", np.full(8, -1e-3, np.float32), "a variance below 0"),
+    ],
+)
+def test_numbers_that_nothing_can_be_computed_with_are_refused_by_the_tensors_name(
+    path: Path, name: str, tensor: Any, complaint: str
+) -> None:
+    path.write_bytes(save(random_network(GAME).weights | {name: np.asarray(tensor)}, header()))
+    with pytest.raises(NetworkFileError, match=rf"tensor {name}: .*{complaint}"):
+        load_network(path)
+
+
+def test_a_description_too_deep_to_be_read_is_refused(path: Path) -> None:
+    path.write_bytes(save(random_network(GAME).weights, {"azero": "[" * 100_000}))
+    with pytest.raises(NetworkFileError, match="RecursionError"):
+        load_network(path)
+
+
+def test_a_directory_in_the_place_of_the_file_is_refused_by_name(tmp_path: Path) -> None:
+    run = run_with(tmp_path, 1)
+    (run / "iteration-000002" / "weights.safetensors").mkdir(parents=True)
+    with pytest.raises(NetworkFileError, match="iteration-000002"):
+        load_network(run / "iteration-000002")
+    with pytest.warns(UserWarning, match=r"passed over a damaged checkpoint: .*iteration-000002"):
+        assert find_network(run).iteration == 1
 
 
 @pytest.mark.parametrize("missing", ["stem.conv.weight", "block1_conv2.norm.running_var", "value_out.bias"])
