@@ -24,6 +24,7 @@ from azero.evaluators.weights import (
     WEIGHTS_FILE,
     Network,
     Weights,
+    check_tensors,
     checkpoint_number,
     checkpoints,
     read_network,
@@ -36,6 +37,7 @@ REPLAY_DIRECTORY = "replay"
 _TRAINING_FILE = "training.safetensors"
 _STATE_FILE = "state.json"
 _FORMAT = 1
+_DAMAGES = (OSError, ValueError, KeyError, TypeError, RecursionError, SafetensorError)  # what reading one may raise
 
 
 class CheckpointError(RuntimeError):
@@ -104,13 +106,11 @@ def load_checkpoint(directory: Path) -> Checkpoint:
         for name in (WEIGHTS_FILE, _TRAINING_FILE):
             if hashlib.sha256((directory / name).read_bytes()).hexdigest() != state["sha256"][name]:
                 raise ValueError(f"{name} is not what was written")
-        return Checkpoint(
-            network=read_network(directory / WEIGHTS_FILE),
-            training=load((directory / _TRAINING_FILE).read_bytes()),
-            replay=state["replay"],
-            counters=state["counters"],
-        )
-    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+        network = read_network(directory / WEIGHTS_FILE)
+        training = load((directory / _TRAINING_FILE).read_bytes())
+        _check_training(training, network)
+        return Checkpoint(network, training, replay=state["replay"], counters=state["counters"])
+    except _DAMAGES as error:
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
         raise CheckpointError(f"{directory} is no sound checkpoint ({reason})") from None
 
@@ -140,6 +140,14 @@ def _read_state(directory: Path) -> dict[str, Any]:
     return state
 
 
+def _check_training(training: Weights, network: Network) -> None:
+    """Raises KeyError or ValueError where a learner could not go on from this, which the checksum does not tell."""
+    module = {name.removeprefix("module."): array for name, array in training.items() if name.startswith("module.")}
+    check_tensors(module, network.layers())
+    if training["num_steps"].shape != ():
+        raise ValueError(f"num_steps must be one number, found {training['num_steps']}")
+
+
 def _drop_old(run_directory: Path, keep: int, best: int | None) -> None:
     """Delete checkpoints that are neither new nor best, and the samples that no new one's window reaches back to."""
     found = checkpoints(run_directory)
@@ -148,7 +156,7 @@ def _drop_old(run_directory: Path, keep: int, best: int | None) -> None:
             shutil.rmtree(directory, ignore_errors=True)
     try:
         windows = [_read_state(directory)["replay"]["iterations"] for directory in found[:keep]]
-    except (OSError, ValueError, KeyError):
+    except _DAMAGES:
         return  # a damaged one among them: rather keep too much
     needed = min((window[0] for window in windows if window), default=0)
     for iteration, path in replay_files(run_directory / REPLAY_DIRECTORY).items():

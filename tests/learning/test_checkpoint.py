@@ -26,9 +26,11 @@ FILES = ["state.json", "training.safetensors", "weights.safetensors"]
 
 
 def checkpoint(iteration: int, window: tuple[int, ...] = (1,)) -> Checkpoint:
+    network = random_network(GAME, seed=iteration, iteration=iteration)
+    training = {f"module.{name}": tensor for name, tensor in random_network(GAME, seed=iteration + 1).weights.items()}
     return Checkpoint(
-        network=random_network(GAME, seed=iteration, iteration=iteration),
-        training={"module.x": np.full(1000, iteration, np.float32), "num_steps": np.array(10 * iteration)},
+        network=network,
+        training=training | {"adamw.0.step": np.array(1.5), "num_steps": np.array(10 * iteration)},
         replay={"num_made": 7 * iteration, "iterations": list(window)},
         counters={"games": 100 * iteration, "seconds": 1.5, "name": "x", "list": [1, None, True]},
     )
@@ -124,6 +126,34 @@ def test_the_damaged_one_is_replaced_when_its_iteration_is_done_again(tmp_path: 
     assert latest.iteration == 2
 
 
+@pytest.mark.parametrize(
+    ("name", "tensor"),
+    [
+        ("num_steps", None),
+        ("num_steps", np.zeros(2)),
+        ("module.stem.conv.weight", None),
+        ("module.value_out.bias", np.zeros(2, np.float32)),
+        ("module.value_out.bias", np.full(1, np.nan, np.float32)),
+    ],
+)
+def test_a_checkpoint_that_no_learner_can_go_on_from_is_not_sound_whatever_its_checksum(
+    tmp_path: Path, name: str, tensor: Any
+) -> None:
+    odd = checkpoint(1)
+    del odd.training[name]
+    if tensor is not None:
+        odd.training[name] = tensor
+    with pytest.raises(CheckpointError, match=rf"no sound checkpoint \(.*{name.removeprefix('module.')}"):
+        load_checkpoint(save_checkpoint(tmp_path, odd))
+
+
+def test_state_too_deep_to_be_read_makes_no_sound_checkpoint(tmp_path: Path) -> None:
+    (directory,) = saved(tmp_path, 1)
+    (directory / "state.json").write_text("[" * 100_000)
+    with pytest.raises(CheckpointError, match="no sound checkpoint"):
+        load_checkpoint(directory)
+
+
 @pytest.mark.filterwarnings("ignore:passed over")
 def test_a_run_whose_checkpoints_are_all_damaged_is_not_begun_anew_in_silence(tmp_path: Path) -> None:
     for directory in saved(tmp_path, 1, 2):
@@ -180,11 +210,12 @@ def test_samples_are_kept_as_long_as_a_kept_checkpoint_needs_them(tmp_path: Path
     assert names(tmp_path / "replay") == [f"iteration-{number:06d}.npz" for number in (5, 6, 7)]
 
 
-def test_samples_are_kept_when_it_cannot_be_read_who_needs_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("state", ["{", "[]", "[" * 100_000])
+def test_samples_are_kept_when_it_cannot_be_read_who_needs_them(tmp_path: Path, state: str) -> None:
     (tmp_path / "replay").mkdir()
     replay_file(tmp_path / "replay", 1).write_text("samples")
     (first,) = saved(tmp_path, 1)
-    truncate(first / "state.json")
+    (first / "state.json").write_text(state)
     save_checkpoint(tmp_path, checkpoint(2, window=(2,)), keep=2)
     assert names(tmp_path / "replay") == ["iteration-000001.npz"]
 
