@@ -3,9 +3,7 @@
 import json
 import os
 import pickle
-import resource
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -20,6 +18,7 @@ from azero.games.tictactoe import TicTacToe
 from azero.learning.checkpoint import Checkpoint, CheckpointError, load_checkpoint, load_latest, save_checkpoint
 from azero.learning.replay import replay_file
 from tests.evaluators.networks import random_network
+from tests.learning.test_files import a_disk_with_room_for
 
 GAME = TicTacToe()
 FILES = ["state.json", "training.safetensors", "weights.safetensors"]
@@ -232,15 +231,11 @@ def test_an_old_checkpoint_goes_only_after_the_new_one_is_there(
 
 def test_a_full_disk_is_reported_with_the_path_and_what_was_saved_stays(tmp_path: Path) -> None:
     saved(tmp_path, 1)
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (3000, hard))
-    try:
-        with pytest.raises(CheckpointError, match=r"could not save .*iteration-000002: File too large"):
-            saved(tmp_path, 2)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        signal.signal(signal.SIGXFSZ, before)
+    with (
+        a_disk_with_room_for(3000),
+        pytest.raises(CheckpointError, match=r"could not save .*iteration-000002: File too large"),
+    ):
+        saved(tmp_path, 2)
     assert names(tmp_path) == ["iteration-000001"]
     latest = load_latest(tmp_path)
     assert latest is not None
