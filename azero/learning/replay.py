@@ -147,9 +147,12 @@ class TrainingSet:
 
 
 def _merged(samples: Samples) -> tuple[Samples, npt.NDArray[np.int64]]:
-    """One sample for each distinct observation, with mean targets, and how often each occurred."""
-    rows = np.ascontiguousarray(samples.observations).reshape(len(samples), -1)
-    keys = rows.view(np.dtype((np.void, rows.shape[1] * rows.itemsize)))[:, 0]
+    """One sample for each distinct position, with mean targets, and how often each occurred.
+
+    Positions that look alike but differ in their legal actions are not one: the mean policy would be illegal in part.
+    """
+    rows = np.hstack([samples.observations.reshape(len(samples), -1).view(np.uint8), samples.legal.view(np.uint8)])
+    keys = rows.view(np.dtype((np.void, rows.shape[1])))[:, 0]
     _, first, group, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
 
     def mean(column: npt.NDArray[Any]) -> npt.NDArray[Any]:

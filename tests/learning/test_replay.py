@@ -186,6 +186,17 @@ def test_equal_positions_become_one_with_the_means_of_their_targets() -> None:
     assert training_set.samples.observations.dtype == twin.observations.dtype
 
 
+def test_positions_that_only_look_alike_keep_a_policy_over_their_own_legal_actions() -> None:
+    samples, _ = random_samples(TicTacToe(), 1)
+    twin = samples.take(np.array([0, 0, 0]))
+    twin.legal[:] = twin.policy[:] = 0
+    for row, action in enumerate((3, 5, 5)):
+        twin.legal[row, action] = twin.policy[row, action] = 1
+    merged = TrainingSet(twin, ()).samples
+    merged.check(TicTacToe())
+    assert sorted(merged.policy.argmax(axis=1)) == [3, 5]
+
+
 def test_a_position_seen_often_is_drawn_more_often_but_not_in_proportion() -> None:
     samples, _ = random_samples(TicTacToe(), 2)  # the first two positions of a game
     eight, one = np.zeros(8, np.int64), np.ones(1, np.int64)
