@@ -32,7 +32,7 @@ from azero.search.uct import UCT
 S = TypeVar("S", bound=Hashable)
 
 _Maker = Callable[[Game[Any]], Player[Any]]
-_MAX_COUNT = 2**31 - 1  # what the trees' counters hold
+_MAX_COUNT = 2**31 - 2  # a tree's counters hold one more, which is the root's own evaluation
 
 
 class PlayerSpec(NamedTuple):

@@ -51,7 +51,8 @@ def test_a_budget_is_kept_to() -> None:
         ("uct", "the simulations of a move are missing; an example is uct:1000"),
         ("uct:c=1.0", "the simulations of a move are missing"),
         ("uct:0", "from 1 to"),
-        ("uct:-5", "from 1 to 2147483647, not '-5'"),
+        ("uct:-5", "from 1 to 2147483646, not '-5'"),
+        ("uct:2147483647", "from 1 to 2147483646"),  # which with the root's evaluation would be 2**31
         ("uct:1e3", "whole number"),
         ("uct:99999999999", "whole number"),
         ("uct:١٠", "whole number"),
