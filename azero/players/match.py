@@ -183,9 +183,8 @@ def play_match(
             pairs.put(pair)
 
     with ThreadPoolExecutor(num_workers) as pool:
-        futures = [pool.submit(play, index) for index in range(settings.num_games)]
         try:
-            for future in futures:
+            for future in [pool.submit(play, index) for index in range(settings.num_games)]:
                 yield future.result()
         finally:
             stop.set()

@@ -1,5 +1,6 @@
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -216,6 +217,35 @@ def test_closing_a_match_stops_it_within_a_move_and_leaves_no_thread() -> None:
     first.join()
     games.close()
     assert threading.active_count() == before
+
+
+def test_an_interrupt_before_all_games_are_queued_stops_those_that_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    num_moves, stopping = 0, threading.Event()
+
+    class Pool(ThreadPoolExecutor):
+        num_games = 0
+
+        def submit(self, *arguments: Any, **options: Any) -> Any:
+            self.num_games += 1
+            if self.num_games == 3:
+                raise KeyboardInterrupt
+            return super().submit(*arguments, **options)
+
+        def shutdown(self, *arguments: Any, **options: Any) -> None:
+            stopping.set()
+            super().shutdown(*arguments, **options)
+
+    def choose(state: Any) -> int:
+        nonlocal num_moves
+        num_moves += 1
+        stopping.wait(60)
+        return int(TTT.legal_actions(state)[0])
+
+    monkeypatch.setattr("azero.players.match.ThreadPoolExecutor", Pool)
+    player = Scripted(choose)
+    with pytest.raises(KeyboardInterrupt):
+        match(TTT, [lambda: player, lambda: player], num_games=50, num_workers=1)
+    assert num_moves <= 1
 
 
 def test_a_player_that_cannot_be_made_is_the_callers_error() -> None:
