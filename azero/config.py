@@ -10,7 +10,6 @@ command writes only where it says. Groups, the grammar of overrides, `--cfg job`
 """
 
 import argparse
-import difflib
 import inspect
 import itertools
 import os
@@ -32,6 +31,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from azero.games import load_game
+from azero.games.suggest import suggestion
 
 T = TypeVar("T")
 
@@ -180,7 +180,7 @@ def _compose(schema: type[Any], name: str, words: Sequence[str], positional: str
         if match is None:
             direct.setdefault(positional, []).append(word)
         elif match[1] not in known:
-            raise ValueError(f"unknown option {match[1]!r};{_closest(match[1], known)} --help lists the options")
+            raise ValueError(f"unknown option {match[1]!r};{suggestion(match[1], known)} --help lists the options")
         elif match[1] == "game":
             direct["game"] = match[2]
             overrides += _game_override(match[2], groups)
@@ -286,17 +286,6 @@ def _quoted(text: str) -> str:
     return "'" + re.sub(r"(\\+)$", r"\1\1", escaped) + "'"
 
 
-def _closest(name: str, allowed: Iterable[str]) -> str:
-    """A question that names the allowed word most like `name`, as a whole and in its last part, if any is like it."""
-
-    def likeness(other: str) -> float:
-        parts = name.rpartition(".")[2], other.rpartition(".")[2]
-        return difflib.SequenceMatcher(None, name, other).ratio() + difflib.SequenceMatcher(None, *parts).ratio()
-
-    best = max(allowed, key=likeness, default="")
-    return f" did you mean {best!r}?" if likeness(best) > 0.75 else ""
-
-
 @contextmanager
 def _one_line_errors() -> Iterator[None]:
     """Turn what hydra and OmegaConf raise into a ValueError of one line."""
@@ -306,7 +295,7 @@ def _one_line_errors() -> Iterator[None]:
         group, _, choice = str(error.missing_cfg_file).rpartition("/")
         options = list(error.options or ())
         known = f"there are {', '.join(options)}"
-        raise ValueError(f"unknown {group} {choice!r};{_closest(choice, options)} {known}") from error
+        raise ValueError(f"unknown {group} {choice!r};{suggestion(choice, options)} {known}") from error
     except OverrideParseException as error:
         raise ValueError(f"{error.override}: quote a value that holds = , or brackets: name='\"value\"'") from error
     except (HydraException, OmegaConfBaseException) as error:

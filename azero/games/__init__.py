@@ -1,6 +1,5 @@
 """The games, and the way to any other: `load_game`."""
 
-import difflib
 import importlib
 import sys
 from importlib.machinery import ModuleSpec, SourceFileLoader
@@ -10,6 +9,7 @@ from types import ModuleType
 from typing import Any, TypeGuard, cast
 
 from azero.games.game import Game
+from azero.games.suggest import suggestion
 
 GAMES = {"connect4": "azero.games.connect4:Connect4", "tictactoe": "azero.games.tictactoe:TicTacToe"}
 
@@ -21,10 +21,9 @@ def load_game(spec: str) -> Game[Any]:
     """
     place, _, class_name = GAMES.get(spec, spec).rpartition(":")
     if not place:
-        close = difflib.get_close_matches(spec, GAMES, n=1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
         raise ValueError(
-            f"unknown game {spec!r}: {hint}azero has {', '.join(sorted(GAMES))}; your own is 'path/to/file.py:Class'"
+            f"unknown game {spec!r}:{suggestion(spec, GAMES)} azero has {', '.join(sorted(GAMES))}; "
+            "your own is 'path/to/file.py:Class'"
         )
     is_file = place.endswith(".py") or "/" in place
     module = _load_file(Path(place)) if is_file else _load_module(place)

@@ -16,14 +16,14 @@ and `1000,0.5s` whichever comes first. Options follow after commas, as in `uct:1
     sampled=4               the first 4 moves of a game are drawn in proportion to their visits (uct and azero)
 """
 
-import difflib
 import re
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple, TypeVar
 
 from azero.evaluators.network import load_network
 from azero.evaluators.rollout import HeuristicPolicy, RandomPolicy, RolloutEvaluator
 from azero.games.game import Game
+from azero.games.suggest import suggestion
 from azero.players.player import FlatPlayer, NetworkPlayer, Player, RandomPlayer, SearchPlayer
 from azero.search.mcts import MCTS, Budget
 from azero.search.puct import PUCT
@@ -58,7 +58,7 @@ def parse_player(text: str) -> PlayerSpec:
     kind, _, rest = text.partition(":")
     if kind not in _KINDS:
         examples = ", ".join(example for example, _ in _KINDS.values())
-        raise ValueError(f"unknown player {text!r};{_closest(kind, _KINDS)} players are {examples}")
+        raise ValueError(f"unknown player {text!r};{suggestion(kind, _KINDS)} players are {examples}")
     example, read = _KINDS[kind]
     try:
         return PlayerSpec(text, kind == "human", read(rest))
@@ -132,7 +132,7 @@ def _values(text: str, *allowed: str) -> dict[str, Any]:
         if not equals:
             name, value = "seconds" if word.endswith("s") else "simulations", name
         if name not in allowed:
-            raise ValueError(f"unknown {name!r};{_closest(name, allowed)} allowed are {', '.join(allowed)}")
+            raise ValueError(f"unknown {name!r};{suggestion(name, allowed)} allowed are {', '.join(allowed)}")
         setting = _READERS[name](name, value)
         if name in values:
             raise ValueError(f"{name} is given twice")
@@ -170,11 +170,6 @@ def _policy(name: str, text: str) -> RandomPolicy | HeuristicPolicy:
     if text not in policies:
         raise ValueError(f"{name} must be {' or '.join(policies)}, not {text!r}")
     return policies[text]
-
-
-def _closest(word: str, allowed: Iterable[str]) -> str:
-    close = difflib.get_close_matches(word, allowed, 1)
-    return f" did you mean {close[0]!r}?" if close else ""
 
 
 _READERS: dict[str, Callable[[str, str], Any]] = {
