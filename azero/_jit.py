@@ -7,6 +7,7 @@ the cache directory is named after a hash of every azero source, and of a user's
 import hashlib
 import inspect
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -29,6 +30,7 @@ _KERNEL: Any = {**_OPTIONS, "nogil": True, "_nrt": False}
 _INLINE: Any = {**_OPTIONS, "forceinline": True}  # a call would pass every array of a tree, each seven words long
 _MASK64 = (1 << 64) - 1
 _NUM_CACHES_KEPT = 8  # the latest used: each version, and each set of users' rules, has its own
+_CACHE_NAME = re.compile("[0-9a-f]{16}")
 _kernels: list[Any] = []
 _sources: set[Path] = set(Path(__file__).parent.rglob("*.py"))
 
@@ -90,14 +92,15 @@ def _cache_directory() -> Path:
     for source in sorted(_sources):
         digest.update(str(source).encode() + b"\0" + source.read_bytes())
     root = Path(os.environ.get("AZERO_CACHE_DIR") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "azero")
-    directory = root.expanduser() / digest.hexdigest()[:16]
+    directory = root.expanduser() / "kernels" / digest.hexdigest()[:16]
     try:
         directory.mkdir(parents=True, exist_ok=True)
         os.utime(directory)
-        others = sorted(directory.parent.iterdir(), key=lambda other: other.stat().st_mtime, reverse=True)
+        caches = [other for other in directory.parent.iterdir() if _CACHE_NAME.fullmatch(other.name)]
+        caches.sort(key=lambda cache: cache.stat().st_mtime, reverse=True)
     except OSError:  # no home, or not ours to write: this process compiles for itself
         return Path(tempfile.mkdtemp(prefix="azero-kernels-"))
-    for old in others[_NUM_CACHES_KEPT:]:
+    for old in caches[_NUM_CACHES_KEPT:]:
         shutil.rmtree(old, ignore_errors=True)
     return directory
 

@@ -97,17 +97,23 @@ def settings_text(settings: Any) -> str:
 
 def saved_words(path: Path) -> list[str]:
     """The settings in a config file as words of a command line, each of which reads back as the same value."""
-    words: list[str] = []
+    saved = _flat(OmegaConf.load(path))
+    return [f"{key}={value if key == 'game' else _text(value, _quoted)}" for key, value in saved.items()]
 
-    def add(config: Any, prefix: str) -> None:
-        for key, value in config.items():
-            if OmegaConf.is_dict(value):
-                add(value, f"{prefix}{key}.")
-            else:
-                words.append(f"{prefix}{key}={value if key == 'game' else _text(value, _quoted)}")
 
-    add(OmegaConf.load(path), "")
-    return words
+def _flat(config: Any, prefix: str = "") -> dict[str, Any]:
+    """The values of a config by their full names."""
+    values: dict[str, Any] = {}
+    for key, value in config.items():
+        values |= _flat(value, f"{prefix}{key}.") if OmegaConf.is_dict(value) else {f"{prefix}{key}": value}
+    return values
+
+
+def settings_changes(before: str, after: str) -> list[str]:
+    """What differs between two texts of settings, as "name: before -> after"; not the run that they are for."""
+    old, new = (_flat(OmegaConf.create(text)) for text in (before, after))
+    names = [name for name in new if name not in ("run", "resume") and old.get(name) != new[name]]
+    return [f"{name}: {_text(old.get(name))} -> {_text(new[name])}" for name in names]
 
 
 def config_directory() -> Path:

@@ -1,20 +1,29 @@
 """python -m azero.train: learn a game by self-play."""
 
+import itertools
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from azero.config import command, saved_words, settings_text
+from azero.config import command, saved_words, settings_changes, settings_text
 from azero.games import load_game
+from azero.learning.files import write_durably
 from azero.learning.trainer import Trainer, TrainingSettings
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None  # type: ignore[assignment]
 
 CONFIG_FILE = "config.yaml"
 
@@ -33,28 +42,43 @@ def main(settings: TrainSettings) -> None:
 
         python -m azero.train game=tictactoe
         python -m azero.train game=connect4 minutes=60 network.channels=64
-        python -m azero.train game=connect4 resume=checkpoints/connect4-20260101-120000 minutes=120
+        python -m azero.train resume=checkpoints/connect4-20260101-120000 minutes=120
 
     Each iteration plays games against itself, learns from them, and commits a checkpoint. Everything a run makes lies
     in one directory. Ctrl-C stops it; what was committed stays, and `resume` goes on from there. Watch the curves with
     tensorboard --logdir checkpoints, meet the player with python -m azero.play game=connect4 azero:RUN@200.
     """
-    console = Console(stderr=True)
+    console = Console(stderr=True, soft_wrap=True, highlight=False)
     game = load_game(settings.game)
+    place, _, class_name = settings.game.rpartition(":")
+    if place.endswith(".py"):  # so that the run can be resumed from anywhere
+        settings = replace(settings, game=f"{Path(place).absolute()}:{class_name}")
     directory = _run_directory(settings)
-    console.print(f"{'Going on with' if settings.resume else 'Training'} {game.name} in [bold]{directory}[/bold]")
-    with _interruptible(), _Screen(console, settings) as screen:
-        trainer = Trainer(game, settings, directory, screen)
-        (directory / CONFIG_FILE).write_text(settings_text(settings))
+    with _locked(directory), _interruptible():
+        console.print(f"{'Going on with' if settings.resume else 'Training'} {game.name} in {escape(str(directory))}")
+        for change in _save_settings(directory, settings):
+            console.print(escape(f"Changed: {change}"))
+        trainer: Trainer[Any] | None = None
         try:
-            trainer.run()
+            with _Screen(console, settings) as screen:
+                trainer = Trainer(game, settings, directory, screen)
+                trainer.run()
         except (KeyboardInterrupt, SystemExit) as stop:
-            console.print(f"Stopped; all up to iteration {trainer.iteration} is saved. Go on with resume={directory}")
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C adds nothing
+            saved = f"all up to iteration {trainer.iteration} is saved" if trainer else "nothing was learned yet"
+            console.print(escape(f"Stopped; {saved}. Go on with resume={directory}"))
             sys.exit(130 if isinstance(stop, KeyboardInterrupt) else stop.code)
+        except BaseException:
+            console.print(escape(f"Stopped by an error; what was committed is in {directory}"))
+            raise
+    minutes = trainer.counters["seconds"] / 60
     console.print(
-        f"{trainer.iteration} iterations, {trainer.counters['games']:.0f} games, "
-        f"{trainer.counters['seconds'] / 60:.1f} minutes: [bold]{directory}[/bold]\n"
-        f"Play against it:  python -m azero.play game={settings.game} azero:{directory}@200"
+        escape(
+            f"{trainer.iteration} iterations, {trainer.counters['games']} games, {minutes:.1f} minutes: {directory}\n"
+            f"Play against it:   python -m azero.play game={settings.game} azero:{directory}@200\n"
+            f"Measure it:        python -m azero.arena game={settings.game} azero:{directory}@200 uct:1000\n"
+            f"See its curves:    tensorboard --logdir {directory}"
+        )
     )
 
 
@@ -74,16 +98,47 @@ def _run_directory(settings: TrainSettings) -> Path:
                 f"{directory} is no run: it has no {CONFIG_FILE}; resume=... names what azero.train printed"
             )
         return directory
+    if settings.run is not None:
+        directory = Path(settings.run).absolute()
+        if directory.exists() and any(directory.iterdir()):
+            raise ValueError(
+                f"{directory} is not empty: two runs never share one; to go on with it, resume={directory}"
+            )
+        directory.mkdir(parents=True, exist_ok=True)
+        return directory
     name = f"{Path(settings.game.partition(':')[0]).stem}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
-    directory = Path(settings.run or Path("checkpoints") / name).absolute()
-    if settings.run is not None and directory.exists() and any(directory.iterdir()):
-        raise ValueError(
-            f"{directory} is not empty: two runs never share a directory; to go on with it, resume={directory}"
-        )
-    while settings.run is None and directory.exists():
-        directory = directory.with_name(f"{directory.name}-")
-    directory.mkdir(parents=True, exist_ok=True)
+    for suffix in itertools.chain([""], (f"-{number}" for number in itertools.count(2))):
+        directory = Path("checkpoints").absolute() / f"{name}{suffix}"
+        with suppress(FileExistsError):
+            directory.mkdir(parents=True)
+            break
     return directory
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Keep other processes out of the run's directory; the system opens the lock when this one ends, however it does.
+
+    Raises ValueError if another process trains there.
+    """
+    with (directory / ".lock").open("w") as file:
+        if fcntl:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise ValueError(f"another azero.train is at work in {directory}") from None
+        yield
+
+
+def _save_settings(directory: Path, settings: TrainSettings) -> list[str]:
+    """Keep the settings in the run's directory, and those they replace beside them; returns what has changed."""
+    path, text = directory / CONFIG_FILE, settings_text(settings)
+    before = path.read_text() if path.exists() else None
+    if before is not None and before != text:
+        number = next(n for n in itertools.count(1) if not (directory / f"config-{n}.yaml").exists())
+        write_durably(directory / f"config-{number}.yaml", before.encode())
+    write_durably(path, text.encode())
+    return settings_changes(before, text) if before is not None else []
 
 
 @contextmanager
@@ -91,6 +146,7 @@ def _interruptible() -> Iterator[None]:
     """Let a polite request to terminate stop the run as Ctrl-C does; only the exit status differs."""
 
     def stop(number: int, _frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_IGN)
         raise SystemExit(128 + number)
 
     before = signal.signal(signal.SIGTERM, stop)
@@ -119,7 +175,7 @@ class _Screen:
     def __exit__(self, *_error: object) -> None:
         self._progress.stop()
 
-    def on_phase(self, iteration: int, name: str, total: int | None) -> None:
+    def on_phase(self, iteration: int, name: str, total: int) -> None:
         """See `Watcher`."""
         self._progress.reset(self._task, total=total, description=f"iteration {iteration}: {name}")
 

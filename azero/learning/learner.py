@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, cast
@@ -104,11 +105,19 @@ class Learner:
         """How many gradient steps so many new positions are worth: at least one for any."""
         return math.ceil(num_positions * self.settings.samples_per_position / self.settings.batch_size)
 
-    def learn(self, replay: Replay, num_steps: int, stream: int, progress: float = 0.0) -> dict[str, float]:
+    def learn(
+        self,
+        replay: Replay,
+        num_steps: int,
+        stream: int,
+        progress: float = 0.0,
+        on_step: Callable[[], None] = lambda: None,
+    ) -> dict[str, float]:
         """Take gradient steps on samples drawn by `stream`, and say how they went: see `Tally.metrics`.
 
-        `progress` is how much of the run is done, from 0 to 1. Warns if there is nothing to learn from or no step to
-        take. Raises TrainingError for a loss or gradient that is not finite, before any weight is changed by it.
+        `progress` is how much of the run is done, from 0 to 1; `on_step` is called after each step. Warns if there is
+        nothing to learn from or no step to take. Raises TrainingError for a loss or gradient that is not finite, before
+        any weight is changed by it.
         """
         if num_steps < 1 or len(replay) == 0:
             warnings.warn(
@@ -120,6 +129,7 @@ class Learner:
             for _ in range(num_steps):
                 rate = self.settings.learning_rate_at(self.num_steps, progress)
                 self._step(pool, training_set.draw(self.settings.batch_size, generator), rate, tally)
+                on_step()
         return tally.metrics() | {"gradient_steps": num_steps, "learning_rate": rate}
 
     def training_state(self) -> Weights:

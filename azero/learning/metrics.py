@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from azero.evaluators.cached import CachedEvaluator
 from azero.evaluators.evaluator import Evaluator, checked
 from azero.games.batch import batch_of
 from azero.games.game import Game, result_text, state_after
 from azero.learning.files import write_durably
-from azero.learning.selfplay import PlayedGame
+from azero.learning.selfplay import PlayedGame, SelfPlayCounts
 
 METRICS_FILE = "metrics.csv"
 
@@ -109,3 +110,27 @@ def policy_figure(game: Game[Any], played: PlayedGame[Any], evaluator: Evaluator
     bars.set(xlabel="action", ylabel="probability", ylim=(0, 1))
     bars.legend()
     return figure
+
+
+def selfplay_metrics(
+    games: list[PlayedGame[Any]], counts: SelfPlayCounts, cache: CachedEvaluator, seconds: float
+) -> dict[str, float]:
+    """How the games of an iteration went, and what they took.
+
+    The shares are of all leaves of the searches: those that ended in finished games, and those whose evaluation was
+    remembered. With several threads the latter is not the same each time: two may ask for one state at once.
+    """
+    num_leaves = counts.simulations + counts.positions  # each search evaluates its root besides
+    evaluated = cache.num_evaluations if cache.num_requests else counts.evaluations
+    return {
+        "selfplay/first_player_wins": sum(game.winner == 0 for game in games) / len(games),
+        "selfplay/draws": sum(game.winner is None for game in games) / len(games),
+        "selfplay/second_player_wins": sum(game.winner == 1 for game in games) / len(games),
+        "selfplay/game_length": float(np.mean([len(game.actions) for game in games])),
+        "selfplay/distinct_games": len({tuple(game.actions) for game in games}) / len(games),
+        "selfplay/terminal_share": 1 - counts.evaluations / num_leaves,
+        "selfplay/cached_share": (counts.evaluations - evaluated) / num_leaves,
+        "speed/positions_per_second": counts.positions / seconds,
+        "speed/evaluations_per_second": evaluated / seconds,
+        "speed/selfplay_seconds": seconds,
+    }

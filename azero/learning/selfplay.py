@@ -38,7 +38,7 @@ class SelfPlaySettings:
     threads: int = 0  # 0: one for each core
     temperature: float = 1.0  # for drawing an action from the visits, >= 0; AlphaZero: 1
     temperature_plies: int = 15  # plies it applies to, >= 0; then the most visited action. AlphaZero: 30 in chess
-    random_plies: int = 0  # a game begins with up to so many uniformly random actions, >= 0, for variety
+    random_plies: int = 4  # a game begins with up to so many uniformly random actions, >= 0, for variety
     noise: DirichletNoise = field(default_factory=DirichletNoise)  # exploration at the root
 
     def __post_init__(self) -> None:
@@ -105,8 +105,8 @@ class SelfPlay(Generic[S]):
         num_threads = self.settings.num_threads()
         workers = [_Worker(self, evaluator, stream, _locked(numbers, lock), on_game) for _ in range(num_threads)]
         with ThreadPoolExecutor(num_threads) as pool:
-            futures = [pool.submit(worker.run, stop) for worker in workers]
             try:
+                futures = [pool.submit(worker.run, stop) for worker in workers]
                 wait(futures, return_when=FIRST_EXCEPTION)
             finally:
                 stop.set()
@@ -141,12 +141,15 @@ class _Worker(Generic[S]):
         self.stream, self.numbers, self.on_game = stream, numbers, on_game
         self.counts = SelfPlayCounts()
         self.finished: list[PlayedGame[S]] = []
-        self.forest = Forest(play.game, evaluator, play.rule, num_trees=self.settings.parallel_games)
+        fair_share = -(-self.settings.games // self.settings.num_threads())
+        num_trees = min(self.settings.parallel_games, fair_share)
+        self.first_numbers = list(itertools.islice(numbers, num_trees))
+        self.forest = Forest(play.game, evaluator, play.rule, num_trees)
         self.games: dict[int, PlayedGame[S]] = {}  # by tree
 
     def run(self, stop: threading.Event) -> list[PlayedGame[S]]:
         """Play until the numbers run out."""
-        for b, number in enumerate(itertools.islice(self.numbers, self.settings.parallel_games)):
+        for b, number in enumerate(self.first_numbers):
             self.start_game(b, number)
         while self.games and not stop.is_set():
             trees = np.fromiter(self.games, np.int32)

@@ -5,12 +5,12 @@ is random in iteration i comes from the seed and i, so a run that was stopped go
 """
 
 import time
-from collections.abc import Hashable
+import warnings
+from collections.abc import Callable, Hashable
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
-
-import numpy as np
 
 from azero._jit import draw
 from azero.evaluators.cached import CachedEvaluator
@@ -21,11 +21,11 @@ from azero.evaluators.weights import Network, NetworkSettings
 from azero.games.game import Game
 from azero.learning.checkpoint import REPLAY_DIRECTORY, Checkpoint, load_latest, save_checkpoint
 from azero.learning.learner import Learner, LearnerSettings
-from azero.learning.metrics import MetricsWriter, game_text, policy_figure
+from azero.learning.metrics import MetricsWriter, game_text, policy_figure, selfplay_metrics
 from azero.learning.replay import Replay, ReplaySettings
-from azero.learning.selfplay import PlayedGame, SelfPlay, SelfPlayCounts, SelfPlaySettings, samples_of
+from azero.learning.selfplay import PlayedGame, SelfPlay, SelfPlaySettings, samples_of
 from azero.players.match import MatchSettings, play_match, report
-from azero.players.player import Player, SearchPlayer
+from azero.players.player import NetworkPlayer, Player, SearchPlayer
 from azero.players.spec import parse_player
 from azero.search.mcts import MCTS, Budget
 from azero.search.puct import PUCT
@@ -79,9 +79,9 @@ class TrainingSettings:
     seed: int = 0  # the same seed and settings give the same weights to the bit, >= 0
     iterations: int | None = None  # the run ends after so many, >= 0; null: no limit
     games: int | None = None  # ... or after so many games of self-play
-    minutes: float | None = 15.0  # ... or before so many minutes, whichever comes first
+    minutes: float | None = 12.0  # ... or before so many minutes, whichever comes first
     rollout_iterations: int = 1  # first ones, which value leaves by random rollouts: better than an untrained network
-    rollout_simulations: int = 400  # of the search for each action in those, >= 1; rollouts are cheap
+    rollout_simulations: int = 200  # of the search for each action in those, >= 1; rollouts are cheap
     cache: int = 200_000  # states whose evaluation is remembered, until the network changes, >= 1
     device: str = "cpu"  # of the network: cpu or cuda
     keep: int = 3  # newest checkpoints kept, >= 1; the best one is kept besides
@@ -107,8 +107,8 @@ class TrainingSettings:
 class Watcher(Protocol):
     """Who is told how the run goes."""
 
-    def on_phase(self, iteration: int, name: str, total: int | None) -> None:
-        """A part of an iteration begins; it has `total` steps, or None if they are not counted."""
+    def on_phase(self, iteration: int, name: str, total: int) -> None:
+        """A part of an iteration begins; it has `total` steps."""
 
     def on_step(self) -> None:
         """One step of the part is done."""
@@ -121,142 +121,140 @@ class Trainer(Generic[S]):
     """A run: what it has learned so far, and the way on."""
 
     def __init__(self, game: Game[S], settings: TrainingSettings, directory: Path, watcher: Watcher) -> None:
-        """Goes on from the newest sound checkpoint in `directory`, or begins a run there by committing iteration 0."""
+        """Goes on from the newest sound checkpoint in `directory`, or begins a run there by committing iteration 0.
+
+        Raises ValueError where the settings do not fit the game or what was learned so far.
+        """
         self.game = game
         self.settings = settings
         self.directory = directory
         self.watcher = watcher
-        self.counters: dict[str, float] = {"games": 0, "positions": 0, "seconds": 0.0, "best": 0, "best_score": -1.0}
+        self.iteration = 0  # the last one that is committed
+        self.counters: dict[str, Any] = {"games": 0, "positions": 0, "seconds": 0.0} | _no_best(settings.matches)
         self._stream = draw(settings.seed, 0)
+        parse_player(settings.matches.opponent).make(game)  # better to hear of a wrong one before the first match
         self._replay = Replay(game, settings.replay, directory / REPLAY_DIRECTORY)
         self._learner = Learner(game, settings.network, settings.learner, settings.seed, settings.device)
         checkpoint = load_latest(directory)
-        self.iteration = 0
         if checkpoint is None:
-            self._commit()
+            self._commit(0)
         else:
             self._restore(checkpoint)
-        self._iteration_seconds = 0.0
 
     def run(self) -> None:
         """Train until a limit of the settings is reached."""
+        over = self._progress(self.iteration) >= 1
         with MetricsWriter(self.directory, self.iteration + 1) as writer:
-            while not self.is_over():
-                start = time.monotonic()
+            while not over:
+                start, iteration = time.monotonic(), self.iteration + 1
                 network = self._learner.network(self.iteration)
-                games, metrics = self._play(network)
-                metrics |= self._learn(games)
-                self.iteration += 1
-                metrics |= self._measure()
-                self._iteration_seconds = time.monotonic() - start
-                self.counters["seconds"] += self._iteration_seconds
-                self._commit()
-                self._tell(writer, network, games, metrics | {"run/seconds": self.counters["seconds"]})
+                games, metrics = self._play(network, iteration)
+                metrics |= self._learn(games, iteration)
+                elapsed = time.monotonic() - start
+                over = self._progress(iteration, 2 * elapsed) >= 1  # another one as long would pass the limit
+                if self.settings.matches.games and (over or iteration % self.settings.matches.every == 0):
+                    metrics |= self._measure(iteration)
+                self.counters["seconds"] += time.monotonic() - start
+                # The table first: what it says beyond the checkpoint is taken back when the run is resumed.
+                self._write(writer, iteration, network, games, metrics | {"run/seconds": self.counters["seconds"]})
+                self._commit(iteration)
+                self.watcher.on_iteration(iteration, metrics | {"run/seconds": self.counters["seconds"]})
 
-    def is_over(self) -> bool:
-        """Whether a limit is reached, or would be passed by one more iteration as long as the last."""
-        return self.progress(self._iteration_seconds) >= 1
-
-    def progress(self, seconds_ahead: float = 0.0) -> float:
-        """How much of the run is done, from 0 to 1 and beyond, by the limit that is nearest."""
+    def _progress(self, iteration: int, more_seconds: float = 0.0) -> float:
+        """How much of the run is done after an iteration, from 0 to 1 and beyond, by the limit that is nearest."""
         settings = self.settings
-        done = {"iterations": self.iteration, "games": self.counters["games"]}
-        done["minutes"] = (self.counters["seconds"] + seconds_ahead) / 60
+        done = {"iterations": iteration, "games": self.counters["games"]}
+        done["minutes"] = (self.counters["seconds"] + more_seconds) / 60
         limits = {name: getattr(settings, name) for name in done if getattr(settings, name) is not None}
         return max((done[name] / limit if limit else 1.0 for name, limit in limits.items()), default=0.0)
 
-    def _play(self, network: Network) -> tuple[list[PlayedGame[S]], dict[str, float]]:
+    def _play(self, network: Network, iteration: int) -> tuple[list[PlayedGame[S]], dict[str, float]]:
         settings, selfplay = self.settings, self.settings.selfplay
         cache = CachedEvaluator(NetworkEvaluator(network, settings.device), settings.cache)
         evaluator: Evaluator = cache
-        if self.iteration < settings.rollout_iterations:  # rollouts differ each time, so they are not cached
+        if iteration <= settings.rollout_iterations:  # rollouts differ each time, so they are not cached
             selfplay = replace(selfplay, simulations=settings.rollout_simulations)
             evaluator = RolloutEvaluator()
-        self.watcher.on_phase(self.iteration + 1, "self-play", selfplay.games)
+        self.watcher.on_phase(iteration, "self-play", selfplay.games)
         start = time.monotonic()
         games, counts = SelfPlay(self.game, settings.search.rule(), selfplay).play(
-            evaluator, draw(self._stream, _SELF_PLAY), int(self.counters["games"]), lambda _: self.watcher.on_step()
+            evaluator, draw(self._stream, _SELF_PLAY), self.counters["games"], lambda _: self.watcher.on_step()
         )
-        seconds = time.monotonic() - start
+        metrics = selfplay_metrics(games, counts, cache, time.monotonic() - start)
         self.counters["games"] += len(games)
         self.counters["positions"] += counts.positions
-        return games, _selfplay_metrics(games, counts, cache, seconds)
+        return games, metrics
 
-    def _learn(self, games: list[PlayedGame[S]]) -> dict[str, float]:
+    def _learn(self, games: list[PlayedGame[S]], iteration: int) -> dict[str, float]:
         samples = samples_of(self.game, games)
-        self._replay.add(self.iteration + 1, samples)
+        self._replay.add(iteration, samples)
         num_steps = self._learner.num_steps_for(len(samples))
-        self.watcher.on_phase(self.iteration + 1, "learning", None)
-        stream = draw(draw(self._stream, _LEARNING), self.iteration + 1)
-        start = time.monotonic()
-        metrics = self._learner.learn(self._replay, num_steps, stream, self.progress())
+        self.watcher.on_phase(iteration, "learning", num_steps)
+        stream = draw(draw(self._stream, _LEARNING), iteration)
+        start, progress = time.monotonic(), self._progress(iteration - 1)
+        metrics = self._learner.learn(self._replay, num_steps, stream, progress, self.watcher.on_step)
         metrics |= {"replay": len(self._replay), "seconds": time.monotonic() - start}
         return {f"learning/{name}": value for name, value in metrics.items()}
 
-    def _measure(self) -> dict[str, float]:
+    def _measure(self, iteration: int) -> dict[str, float]:
+        """Matches of the network with search, and of the network alone, against the player that never changes."""
         matches = self.settings.matches
-        due = self.iteration % matches.every == 0 or self.is_over()
-        if not matches.games or not due:
-            return {}
-        self.watcher.on_phase(self.iteration, f"match against {matches.opponent}", matches.games)
-        evaluator = NetworkEvaluator(self._learner.network(self.iteration), self.settings.device)
+        evaluator = NetworkEvaluator(self._learner.network(iteration), self.settings.device)
+        rule, budget = self.settings.search.rule(), Budget(matches.simulations)
+        searching = self._score(iteration, lambda: SearchPlayer(MCTS(self.game, evaluator, rule), budget))
+        alone = self._score(iteration, lambda: NetworkPlayer(self.game, evaluator))
+        if searching >= self.counters["best_score"]:
+            self.counters |= {"best": iteration, "best_score": searching}
+        return {f"score/{matches.opponent}": searching, f"score/{matches.opponent}/network_alone": alone}
 
-        def learned() -> Player[S]:
-            mcts = MCTS(self.game, evaluator, self.settings.search.rule())
-            return SearchPlayer(mcts, Budget(matches.simulations))
-
-        def opponent() -> Player[S]:
-            return parse_player(matches.opponent).make(self.game)
-
-        seed = draw(draw(self._stream, _MATCHES), self.iteration)
+    def _score(self, iteration: int, learned: Callable[[], Player[S]]) -> float:
+        matches = self.settings.matches
+        settings = MatchSettings(matches.games, seed=draw(draw(self._stream, _MATCHES), iteration))
+        makers = [learned, lambda: parse_player(matches.opponent).make(self.game)]
+        self.watcher.on_phase(iteration, f"match against {matches.opponent}", matches.games)
         records = []
-        for record in play_match(self.game, [learned, opponent], MatchSettings(matches.games, seed=seed)):
-            records.append(record)
-            self.watcher.on_step()
-        score = report(records).score.mean
-        if score >= self.counters["best_score"]:
-            self.counters |= {"best": self.iteration, "best_score": score}
-        return {f"score/{matches.opponent}": score}
+        with closing(play_match(self.game, makers, settings)) as games:
+            for record in games:
+                records.append(record)
+                self.watcher.on_step()
+        forfeits = [record.ending for record in records if record.forfeited_by is not None]
+        if forfeits:
+            warnings.warn(f"{len(forfeits)} games of the match were forfeited, the first: {forfeits[0]}", stacklevel=2)
+        return report(records).score.mean
 
-    def _commit(self) -> None:
+    def _commit(self, iteration: int) -> None:
         checkpoint = Checkpoint(
-            network=self._learner.network(self.iteration),
+            network=self._learner.network(iteration),
             training=self._learner.training_state(),
             replay=self._replay.state(),
             counters=self.counters,
         )
-        save_checkpoint(self.directory, checkpoint, self.settings.keep, int(self.counters["best"]))
+        save_checkpoint(self.directory, checkpoint, self.settings.keep, self.counters["best"])
+        self.iteration = iteration
 
     def _restore(self, checkpoint: Checkpoint) -> None:
         self.iteration = checkpoint.iteration
         self.counters |= checkpoint.counters
+        if self.counters["measured"] != _no_best(self.settings.matches)["measured"]:
+            self.counters |= _no_best(self.settings.matches)  # scores of other matches do not compare
         self._learner.restore(checkpoint.network, checkpoint.training)
         self._replay.restore(checkpoint.replay)
 
-    def _tell(
-        self, writer: MetricsWriter, network: Network, games: list[PlayedGame[S]], metrics: dict[str, float]
+    def _write(
+        self,
+        writer: MetricsWriter,
+        iteration: int,
+        network: Network,
+        games: list[PlayedGame[S]],
+        metrics: dict[str, float],
     ) -> None:
-        writer.write(self.iteration, metrics)
-        writer.write_text(self.iteration, "selfplay/sample_game", game_text(self.game, games[0].actions))
+        writer.write(iteration, metrics)
+        writer.write_text(iteration, "selfplay/sample_game", game_text(self.game, games[0].actions))
         evaluator = NetworkEvaluator(network, self.settings.device)
-        writer.write_figure(self.iteration, "selfplay/policy", policy_figure(self.game, games[0], evaluator))
-        self.watcher.on_iteration(self.iteration, metrics)
+        writer.write_figure(iteration, "selfplay/policy", policy_figure(self.game, games[0], evaluator))
 
 
-def _selfplay_metrics(
-    games: list[PlayedGame[Any]], counts: SelfPlayCounts, cache: CachedEvaluator, seconds: float
-) -> dict[str, float]:
-    num_leaves = counts.simulations + counts.positions  # each search evaluates its root besides
-    evaluated = cache.num_evaluations if cache.num_requests else counts.evaluations
-    return {
-        "selfplay/first_player_wins": sum(game.winner == 0 for game in games) / len(games),
-        "selfplay/draws": sum(game.winner is None for game in games) / len(games),
-        "selfplay/second_player_wins": sum(game.winner == 1 for game in games) / len(games),
-        "selfplay/game_length": float(np.mean([len(game.actions) for game in games])),
-        "selfplay/distinct_games": len({tuple(game.actions) for game in games}) / len(games),
-        "selfplay/terminal_share": 1 - counts.evaluations / num_leaves,
-        "selfplay/cached_share": (counts.evaluations - evaluated) / num_leaves,
-        "speed/positions_per_second": counts.positions / seconds,
-        "speed/evaluations_per_second": evaluated / seconds,
-        "speed/selfplay_seconds": seconds,
-    }
+def _no_best(matches: MatchesSettings) -> dict[str, Any]:
+    """The counters of a run without a best checkpoint: scores are compared only if they were measured alike."""
+    measured = f"{matches.games} games, {matches.simulations} simulations, {matches.opponent}"
+    return {"best": 0, "best_score": -1.0, "measured": measured}

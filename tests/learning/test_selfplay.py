@@ -11,7 +11,7 @@ from azero.evaluators.uniform import UniformEvaluator
 from azero.games.connect4 import Connect4
 from azero.games.game import state_after
 from azero.games.tictactoe import TicTacToe
-from azero.learning.selfplay import PlayedGame, SelfPlay, SelfPlaySettings, samples_of
+from azero.learning.selfplay import PlayedGame, SelfPlay, SelfPlaySettings, _Worker, samples_of
 from azero.search.mcts import DirichletNoise
 from azero.search.puct import PUCT
 
@@ -37,6 +37,19 @@ def test_games_do_not_depend_on_threads_or_on_the_games_beside_them(game: Any) -
             np.testing.assert_array_equal(a.policies, b.policies)
             assert a.values == b.values
     assert moves(play(game, first=3, games=4)) == moves(alone)[3:7]
+
+
+def test_every_thread_plays_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    shares: dict[int, int] = {}
+    honest = _Worker.start_game
+
+    def counted(self: Any, b: int, number: int) -> None:
+        shares[id(self)] = shares.get(id(self), 0) + 1
+        honest(self, b, number)
+
+    monkeypatch.setattr(_Worker, "start_game", counted)
+    play(C4, games=8, parallel_games=64, threads=4)
+    assert list(shares.values()) == [2, 2, 2, 2]
 
 
 def test_games_differ_within_and_between_iterations() -> None:
@@ -95,7 +108,7 @@ def test_random_openings_vary_in_length_and_are_not_learned_from() -> None:
 
 
 def test_after_the_opening_the_most_visited_action_is_played() -> None:
-    for played in play(C4, temperature_plies=2, noise=DirichletNoise(weight=0.0)):
+    for played in play(C4, random_plies=0, temperature_plies=2, noise=DirichletNoise(weight=0.0)):
         for action, policy in list(zip(played.actions, played.policies, strict=True))[2:]:
             assert policy[action] == policy.max()
 

@@ -2,11 +2,13 @@
 
 import csv
 import dataclasses
+import gc
 import os
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +16,21 @@ import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from azero import train as train_command
+from azero.evaluators.evaluator import Evaluation, EvaluatorError
 from azero.evaluators.network import NetworkEvaluator
 from azero.evaluators.weights import find_network
 from azero.games.batch import batch_of
 from azero.games.tictactoe import TicTacToe
 from azero.learning import gradients, learner
+from azero.learning import trainer as trainer_module
 from azero.learning.metrics import MetricsWriter, read_metrics
 from azero.learning.trainer import MatchesSettings, SearchSettings, Trainer, TrainingSettings
 
 TINY = [
     "game=tictactoe", "selfplay.games=8", "selfplay.simulations=8", "network.channels=8", "network.blocks=1",
     "network.value_hidden=8", "network.head_channels=4", "learner.batch_size=32", "learner.threads=1",
+    "selfplay.threads=1",
     "matches.games=2", "matches.every=1", "matches.simulations=4", "matches.opponent=random", "rollout_simulations=20",
 ]  # fmt: skip
 
@@ -35,7 +41,7 @@ class Silent:
     def __init__(self, stop_at: tuple[int, str] | None = None) -> None:
         self.stop_at = stop_at
 
-    def on_phase(self, iteration: int, name: str, total: int | None) -> None:
+    def on_phase(self, iteration: int, name: str, total: int) -> None:
         if self.stop_at == (iteration, name.split()[0]):
             raise KeyboardInterrupt
 
@@ -103,6 +109,7 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(tmp_path: Path, ph
     assert unclocked == expected
 
 
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # TensorBoard's reader leaves its file open
 def test_tensorboard_shows_each_step_once_after_a_stop(tmp_path: Path) -> None:
     directory = run_in(tmp_path, "run")
     with pytest.raises(KeyboardInterrupt):
@@ -122,6 +129,8 @@ def test_tensorboard_shows_each_step_once_after_a_stop(tmp_path: Path) -> None:
     assert expected <= set(tags["scalars"])
     assert "selfplay/policy" in tags["images"]
     assert "selfplay/sample_game/text_summary" in tags["tensors"]
+    del events
+    gc.collect()
 
 
 def test_what_is_left_of_a_damaged_metrics_table_is_kept(tmp_path: Path) -> None:
@@ -166,6 +175,72 @@ def test_the_limits_end_a_run(tmp_path: Path) -> None:
     assert find_network(tmp_path / "minutes").iteration == 0  # even then there is something to play with
 
 
+def test_the_last_iteration_is_measured_whichever_limit_ends_the_run(tmp_path: Path) -> None:
+    rare = dataclasses.replace(tiny().matches, every=1000)
+    for name, limits in {"iterations": {"iterations": 3}, "minutes": {"iterations": None, "minutes": 0.02}}.items():
+        directory = run_in(tmp_path, name)
+        trainer = train(directory, matches=rare, **limits)
+        rows = read_metrics(directory / "metrics.csv")
+        assert [bool(row["score/random"]) for row in rows] == [False] * (len(rows) - 1) + [True]
+        assert trainer.counters["best"] == trainer.iteration == len(rows)
+
+
+def test_a_score_in_other_matches_does_not_compare(tmp_path: Path) -> None:
+    directory = run_in(tmp_path, "run")
+    trainer = train(directory, iterations=2)
+    assert trainer.counters["best_score"] >= 0
+    harder = dataclasses.replace(tiny().matches, simulations=5)
+    assert Trainer(TicTacToe(), tiny(matches=harder), directory, Silent()).counters["best_score"] == -1
+
+
+def test_an_iteration_that_could_not_be_committed_leaves_no_hole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = run_in(tmp_path, "run")
+    honest = trainer_module.save_checkpoint
+
+    def full_disk(run: Path, checkpoint: Any, *rest: Any) -> Path:
+        if checkpoint.iteration == 2:
+            raise OSError(28, "No space left on device")
+        return honest(run, checkpoint, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trainer_module, "save_checkpoint", full_disk)
+        trainer = Trainer(TicTacToe(), tiny(), directory, Silent())
+        with pytest.raises(OSError, match="No space"):
+            trainer.run()
+        assert trainer.iteration == 1
+    train(directory)
+    assert [row["iteration"] for row in read_metrics(directory / "metrics.csv")] == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize(("opponent", "named"), [("human", "human"), ("azero:nowhere@5", "nowhere")])
+def test_an_opponent_that_cannot_play_is_heard_of_at_once(tmp_path: Path, opponent: str, named: str) -> None:
+    matches = dataclasses.replace(tiny().matches, opponent=opponent)
+    with pytest.raises((ValueError, OSError), match=named):
+        train(run_in(tmp_path, "run"), matches=matches)
+
+
+def test_an_evaluator_that_fails_now_and_then_stores_nothing_bad(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = run_in(tmp_path, "run")
+    train(directory, iterations=1)
+    honest, calls = NetworkEvaluator.evaluate, []
+
+    def sometimes_nan(self: Any, batch: Any) -> Any:
+        policy, value = honest(self, batch)
+        calls.append(len(batch))
+        return Evaluation(policy, value * np.float32(np.nan if len(calls) % 50 == 0 else 1))
+
+    monkeypatch.setattr(NetworkEvaluator, "evaluate", sometimes_nan)
+    with pytest.raises(EvaluatorError, match=r"NetworkEvaluator answered [^;]* nan"):
+        train(directory, iterations=9)
+    assert [path.name for path in (directory / "replay").iterdir()] == ["iteration-000001.npz"]
+    monkeypatch.undo()
+    assert train(directory, iterations=2).iteration == 2
+
+
 def test_the_newest_and_the_best_checkpoints_are_kept(tmp_path: Path) -> None:
     directory = run_in(tmp_path, "run")
     trainer = train(directory, iterations=5, keep=1)
@@ -200,41 +275,96 @@ def test_settings_out_of_range_are_refused_by_name(kind: Any, settings: dict[str
         kind(**settings)
 
 
-def command(path: Path, *words: str) -> "subprocess.Popen[str]":
+def start(path: Path, *words: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         [sys.executable, "-m", "azero.train", *words],
         cwd=path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        env=os.environ | {"COLUMNS": "200", "PYTHONPATH": str(Path(__file__).parents[2])},
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
     )  # fmt: skip
 
 
-def test_the_command_trains_stops_at_an_interrupt_and_resumes_with_its_own_settings(tmp_path: Path) -> None:
-    process = command(tmp_path, *TINY, "run=mine", "minutes=null")
+def finished(process: "subprocess.Popen[str]", status: int) -> str:
+    """What the command said, which must not be a trace."""
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == status, output
+    assert "Traceback" not in output
+    return output
+
+
+def wait_for(path: Path, process: "subprocess.Popen[str]") -> None:
     deadline = time.monotonic() + 120
-    while not (tmp_path / "mine" / "iteration-000002").exists():
+    while not path.exists():
         assert process.poll() is None
         assert time.monotonic() < deadline
-        time.sleep(0.05)
+        time.sleep(0.02)
+
+
+def last_iteration(directory: Path) -> int:
+    return max(int(path.name[-6:]) for path in directory.glob("iteration-*"))
+
+
+def test_the_command_stops_at_an_interrupt_and_resumes_with_its_own_settings(tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    process = start(tmp_path, *TINY, "run=mine", "iterations=null", "minutes=null")
+    wait_for(mine / "iteration-000002", process)
+    assert "is at work" in finished(start(tmp_path, "resume=mine"), 2)
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "Traceback" not in output
-    assert f"resume={tmp_path / 'mine'}" in output.replace("\n", "")
-    done = max(int(path.name[-6:]) for path in (tmp_path / "mine").glob("iteration-*"))
-    process = command(tmp_path, "resume=mine", f"iterations={done + 1}")
-    output, _ = process.communicate(timeout=120)
-    assert process.returncode == 0, output
+    process.send_signal(signal.SIGINT)
+    output = finished(process, 130)
+    done = last_iteration(mine)
+    assert f"all up to iteration {done} is saved. Go on with resume={mine}" in output
+
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    output = finished(start(elsewhere, "resume=../mine", f"iterations={done + 1}", "learner.learning_rate=0.001"), 0)
+    assert "Changed: learner.learning_rate: 0.003 -> 0.001" in output
     assert f"iteration {done + 1:4d}" in output
-    assert find_network(tmp_path / "mine").settings.channels == 8
-    for words, message in [
+    assert find_network(mine).settings.channels == 8
+    assert "learning_rate: 0.003" in (mine / "config-1.yaml").read_text()
+
+
+def test_a_request_to_terminate_ends_with_its_own_status(tmp_path: Path) -> None:
+    process = start(tmp_path, *TINY, "run=mine", "iterations=null", "minutes=null")
+    wait_for(tmp_path / "mine" / "iteration-000001", process)
+    process.terminate()
+    assert "is saved" in finished(process, 143)
+
+
+def test_a_run_that_is_killed_again_and_again_ends_with_the_bytes_of_one_that_is_not(tmp_path: Path) -> None:
+    finished(start(tmp_path, *TINY, "run=straight", "iterations=6", "minutes=null"), 0)
+    generator = np.random.default_rng(0)
+    mine, words = tmp_path / "killed", [*TINY, "run=killed", "iterations=6", "minutes=null"]
+    for _ in range(4):
+        process = start(tmp_path, *words)
+        wait_for(mine / ".lock", process)
+        words = ["resume=killed"]
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=generator.uniform(1.0, 4.0))
+        process.kill()
+        process.communicate()
+    finished(start(tmp_path, *words), 0)
+    assert contents(mine, 6) == contents(tmp_path / "straight", 6)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
         (["run=mine", *TINY], "not empty"),
         (["resume=mine", "network.channels=16"], "network cannot change"),
         (["resume=mine", "game=connect4"], "connect4"),
         (["resume=nowhere"], "no run"),
         (["game=tictactoe", "selfplay.simulatons=3"], "selfplay.simulations"),
-    ]:
-        process = command(tmp_path, *words)
-        output, _ = process.communicate(timeout=60)
-        assert process.returncode == 2, output
-        assert message in output.replace("\n", " ")
-        assert "Traceback" not in output
+    ],
+)
+def test_what_a_run_cannot_be_is_said_in_one_line(
+    tmp_path: Path, words: list[str], message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    train_command.main([*TINY, "run=mine", "iterations=0"])
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as stop:
+        train_command.main(train_command._with_saved_settings(words))
+    assert stop.value.code == 2
+    error = capsys.readouterr().err.strip().splitlines()[-1]
+    assert error.startswith("azero.train: error: ")
+    assert message in error
