@@ -21,7 +21,7 @@ from tests.naive import games as naive
 
 TWINS = {"connect4": naive.Connect4(), "tictactoe": naive.TicTacToe()}
 OPEN_SPIEL = {"connect4": "connect_four", "tictactoe": "tic_tac_toe"}
-MACHINERY = {"__init__", "batch", "board", "check", "compiled", "game"}
+MACHINERY = {"__init__", "batch", "board", "check", "compiled", "game", "suggest"}
 every_game = pytest.mark.parametrize("game", ALL_GAMES, ids=lambda game: game.name)
 
 
