@@ -1,11 +1,28 @@
-"""Helpers for games on a grid whose boards are integers, one bit a cell: pictures, parsing, symmetries.
+"""What games of stones have in common whose boards are integers, one bit a cell: rules, pictures, parsing, symmetries.
 
 A `Grid` names the bit of each cell as people see the board: rows from the top, columns from the left.
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 Grid = Sequence[Sequence[int]]
+
+
+class StoneRules(NamedTuple):
+    """Rules, without parameters, by which X and O put stones in turn until one has a line: the part all share.
+
+    A state has `num_stones` on the board, and `lost`, 1 if the player who has just moved has a line.
+    """
+
+    def current_player(self, state: Any) -> int:
+        """X moves on even stone counts."""
+        player: int = state.num_stones & 1
+        return player
+
+    def outcome(self, state: Any) -> float:
+        """The mover of a finished game has lost it or drawn it."""
+        return -1.0 if state.lost else 0.0
 
 
 def square_grid(rows: int, columns: int) -> Grid:

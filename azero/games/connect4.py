@@ -21,7 +21,7 @@ A board is an integer, seven bits a column; the seventh bit stays free, so that 
 from typing import Any, NamedTuple
 
 from azero._jit import compilable
-from azero.games.board import board_text, parse_board, permute_bits
+from azero.games.board import StoneRules, board_text, parse_board, permute_bits
 from azero.games.compiled import CompiledGame
 from azero.games.game import Symmetry
 
@@ -57,16 +57,12 @@ def has_four(stones: int) -> bool:
     return pairs & (pairs >> 2 * _UPWARD) != 0
 
 
-class Rules(NamedTuple):
+class Rules(StoneRules):
     """Connect Four has no parameters."""
 
     def initial_state(self) -> State:
         """The empty board."""
         return State(0, 0, 0, 0)
-
-    def current_player(self, state: State) -> int:
-        """X moves on even stone counts."""
-        return state.num_stones & 1
 
     def write_legal_actions(self, state: State, out: Any) -> int:
         """The columns of an unfinished game whose top cell is free."""
@@ -84,10 +80,6 @@ class Rules(NamedTuple):
         taken = state.taken | (state.taken + (1 << (_HEIGHT * action)))
         stones = taken ^ (state.taken ^ state.own)
         return State(state.taken ^ state.own, taken, state.num_stones + 1, 1 if has_four(stones) else 0)
-
-    def outcome(self, state: State) -> float:
-        """The mover of a finished game has lost it or drawn it."""
-        return -1.0 if state.lost else 0.0
 
     def write_observation(self, state: State, planes: Any) -> None:
         """The two boards."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from azero.games.board import board_text, parse_board, permute_bits, square_grid, square_symmetries
+from azero.games.board import StoneRules, board_text, parse_board, permute_bits, square_grid, square_symmetries
 from azero.games.compiled import CompiledGame
 from azero.games.game import Symmetry
 
@@ -31,23 +31,17 @@ class State(NamedTuple):
     lost: int  # 1 if the opponent has three in a row
 
 
-class Rules(NamedTuple):
+class Rules(StoneRules):
     """Tic-tac-toe has no parameters."""
 
     def initial_state(self) -> State:
         """The empty board."""
         return State(0, 0, 0, 0)
 
-    def current_player(self, state: State) -> int:
-        """X moves on even stone counts."""
-        return state.num_stones & 1
-
     def write_legal_actions(self, state: State, out: Any) -> int:
         """The empty cells of an unfinished game."""
-        if state.lost:
-            return 0
         num_legal = 0
-        free = ~(state.own | state.other)
+        free = 0 if state.lost else ~(state.own | state.other)
         for cell in range(9):
             if (free >> cell) & 1:
                 out[num_legal] = cell
@@ -58,10 +52,6 @@ class Rules(NamedTuple):
         """Put a stone and hand the board over."""
         stones = state.own | (1 << action)
         return State(state.other, stones, state.num_stones + 1, 1 if _HAS_LINE[stones] else 0)
-
-    def outcome(self, state: State) -> float:
-        """The mover of a finished game has lost it or drawn it."""
-        return -1.0 if state.lost else 0.0
 
     def write_observation(self, state: State, planes: Any) -> None:
         """The two boards."""
