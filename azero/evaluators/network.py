@@ -192,7 +192,23 @@ class _OnnxRunner:
         return policy, value[:, 0]
 
 
-class _TorchLayers:
+class TorchOperators:
+    """The layers without weights, on PyTorch's tensors."""
+
+    def add(self, x: Any, y: Any, /) -> Any:
+        """The sum."""
+        return x + y
+
+    def relu(self, x: Any, /) -> Any:
+        """max(x, 0)."""
+        return x.relu()
+
+    def tanh(self, x: Any, /) -> Any:
+        """The hyperbolic tangent."""
+        return x.tanh()
+
+
+class _TorchLayers(TorchOperators):
     """The network in PyTorch's functions."""
 
     def __init__(self, weights: Weights, device: str) -> None:
@@ -209,18 +225,6 @@ class _TorchLayers:
     def linear(self, name: str, x: Any, /) -> Any:
         """A linear layer."""
         return self.functions.linear(x.flatten(1), self.weights[f"{name}.weight"], self.weights[f"{name}.bias"])
-
-    def add(self, x: Any, y: Any, /) -> Any:
-        """The sum."""
-        return x + y
-
-    def relu(self, x: Any, /) -> Any:
-        """max(x, 0)."""
-        return x.relu()
-
-    def tanh(self, x: Any, /) -> Any:
-        """The hyperbolic tangent."""
-        return x.tanh()
 
 
 class _TorchRunner:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from azero.evaluators.network import forward
+from azero.evaluators.network import TorchOperators, forward
 from azero.evaluators.weights import BATCH_NORM_EPSILON, NetworkSettings, Weights, layer_shapes
 
 
-class ResNet(nn.ModuleDict):
+class ResNet(nn.ModuleDict, TorchOperators):
     """The layers of `azero.evaluators.network.forward`, by name, with batch norm after each convolution.
 
     Fresh from the generator of PyTorch, it gives every action the same logit and every state the value 0: the last
@@ -39,18 +39,6 @@ class ResNet(nn.ModuleDict):
         """A linear layer on the flattened planes."""
         y: Tensor = self[name](x.flatten(1))
         return y
-
-    def add(self, x: Tensor, y: Tensor, /) -> Tensor:
-        """The sum."""
-        return x + y
-
-    def relu(self, x: Tensor, /) -> Tensor:
-        """max(x, 0)."""
-        return x.relu()
-
-    def tanh(self, x: Tensor, /) -> Tensor:
-        """The hyperbolic tangent."""
-        return x.tanh()
 
 
 def _layer(shape: tuple[int, ...]) -> nn.Module:
