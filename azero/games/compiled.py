@@ -1,8 +1,8 @@
 """Games whose rules are compiled: the same contract, from rules that kernels can call.
 
-The rules are a NamedTuple of the game's parameters (often none) with the methods below, written in the part of
-Python that Numba compiles; their state is a NamedTuple of integers. Plain Python calls the methods as they stand;
-kernels call the functions of this file, which find them by the type of the rules.
+The rules are a NamedTuple of the game's parameters (often none) with `initial_state()` and the methods below, written
+in the part of Python that Numba compiles; their state is a NamedTuple of integers. Plain Python calls the methods as
+they stand; kernels call the functions of this file, which find them by the type of the rules.
 """
 
 import sys
@@ -16,11 +16,6 @@ from azero._jit import add_source, dispatched, kernel, unpack
 from azero.games.game import FloatArray, Game
 
 S = TypeVar("S", bound=Hashable)
-
-
-@dispatched
-def initial_state(rules: Any) -> Any:
-    """The state in which a game starts."""
 
 
 @dispatched

@@ -5,10 +5,10 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from azero._jit import kernel, pack
+from azero._jit import dispatched, kernel, pack
 from azero.evaluators.rollout import RolloutEvaluator
 from azero.games.batch import batch_of
-from azero.games.compiled import CompiledGame, PackedStates, initial_state, write_legal_actions
+from azero.games.compiled import CompiledGame, PackedStates, write_legal_actions
 from azero.games.connect4 import Connect4
 from azero.games.game import state_after
 from azero.games.tictactoe import TicTacToe
@@ -109,6 +109,11 @@ def test_a_compiled_game_without_observation_says_so(sources):
     game = counter(3)
     with pytest.raises(NotImplementedError, match="Counter has no observation"):
         game.observation(game.initial_state())
+
+
+@dispatched
+def initial_state(rules):
+    """For a kernel that starts a game."""
 
 
 @kernel

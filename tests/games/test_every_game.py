@@ -14,7 +14,7 @@ import azero.games
 from azero._jit import below, draw, kernel
 from azero.games import GAMES
 from azero.games.check import check_game
-from azero.games.compiled import current_player, initial_state, outcome, step, write_legal_actions
+from azero.games.compiled import current_player, outcome, step, write_legal_actions
 from azero.games.game import IllegalActionError, state_after
 from tests.games.playing import ALL_GAMES, COMPILED, random_game, states_along
 from tests.naive import games as naive
@@ -71,15 +71,15 @@ def recorded_games(game, num_games):
     """Random games: actions, players to move, legal actions as bits, lengths, results for the first player."""
     actions, players, legal_bits = np.zeros((3, num_games, game.max_game_length + 1), np.int64)
     record = (actions, players, legal_bits, np.zeros(num_games, np.int64), np.zeros(num_games, np.float64))
-    record_games(game.rules, record, np.zeros(game.num_actions, np.int32))
+    record_games(game.rules, game.initial_state(), record, np.zeros(game.num_actions, np.int32))
     return record
 
 
 @kernel
-def record_games(rules, record, legal):
+def record_games(rules, start, record, legal):
     actions, players, legal_bits, lengths, results = record
     for g in range(len(lengths)):
-        state, ply = initial_state(rules), 0
+        state, ply = start, 0
         while True:
             num_legal = write_legal_actions(rules, state, legal)
             players[g, ply] = current_player(rules, state)
