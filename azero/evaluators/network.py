@@ -60,14 +60,14 @@ class NetworkEvaluator:
     nearly the same.
     """
 
-    def __init__(self, network: Network, device: str = "cpu", num_threads: int = 1) -> None:
-        """`device` is cpu (ONNX Runtime, `num_threads` for each call) or cuda (PyTorch).
+    def __init__(self, network: Network, device: str = "cpu") -> None:
+        """`device` is cpu (ONNX Runtime, on the calling thread) or cuda (PyTorch).
 
         Raises ValueError for another device, or for cuda where PyTorch sees no GPU.
         """
         self.network = network
         check_device(device)
-        self._run = _OnnxRunner(network, num_threads) if device == "cpu" else _TorchRunner(network, device)
+        self._run = _OnnxRunner(network) if device == "cpu" else _TorchRunner(network, device)
 
     def evaluate(self, batch: StateBatch[Any]) -> Evaluation:
         """Probabilities over the legal actions, 0 elsewhere, and values. Raises ValueError for another game."""
@@ -76,9 +76,7 @@ class NetworkEvaluator:
         return Evaluation(policy, value.clip(-1, 1))  # the runtimes' tanh reaches 1.0000001
 
 
-def load_network(
-    path: str | Path, game: Game[Any] | None = None, device: str = "cpu", num_threads: int = 1
-) -> NetworkEvaluator:
+def load_network(path: str | Path, game: Game[Any] | None = None, device: str = "cpu") -> NetworkEvaluator:
     """An evaluator of the network at `path`: a weights file, a checkpoint, or a run (its newest sound checkpoint).
 
     Raises FileNotFoundError or NetworkFileError, in one line, if there is none, and ValueError if it was not made for
@@ -87,7 +85,7 @@ def load_network(
     network = find_network(path)
     if game is not None:
         network.check_game(game)
-    return NetworkEvaluator(network, device, num_threads)
+    return NetworkEvaluator(network, device)
 
 
 def check_device(device: str) -> None:
@@ -178,13 +176,11 @@ class _OnnxRunner:
     softmax is part of the graph because NumPy takes a tenth of the time of a batch of one. Measured: 3 ms to build.
     """
 
-    def __init__(self, network: Network, num_threads: int) -> None:
+    def __init__(self, network: Network) -> None:
         import onnxruntime  # with onnx a third of a second, which commands without a network need not pay
 
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = num_threads
-        options.inter_op_num_threads = 1
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # idle threads leave the core alone
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
         self.session = onnxruntime.InferenceSession(_onnx_model(network), options, providers=["CPUExecutionProvider"])
 
     def __call__(self, observations: FloatArray, legal: npt.NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
