@@ -14,15 +14,14 @@ from azero.games.game import FloatArray
 class CachedEvaluator:
     """Remembers the answers of an evaluator whose answer depends on the state alone, such as a network.
 
-    It holds the `capacity` states evaluated last and drops the oldest first. Any number of threads may call at once;
-    the evaluator itself is called outside the lock.
+    It holds the `capacity` states evaluated last and drops the oldest first; a network with other weights needs another
+    cache. Any number of threads may call at once; the evaluator itself is called outside the lock.
     """
 
     def __init__(self, evaluator: Evaluator, capacity: int) -> None:
         """Raises ValueError for a capacity below 1."""
         if capacity < 1:
             raise ValueError(f"a cache holds at least 1 state, got capacity={capacity}")
-        self.capacity = capacity
         self.num_requests = 0  # states asked for
         self.num_evaluations = 0  # of them passed on to the evaluator
         self._lock = threading.Lock()
@@ -32,29 +31,21 @@ class CachedEvaluator:
     def __len__(self) -> int:
         return len(self._memory.rows)
 
-    def clear(self, evaluator: Evaluator | None = None) -> None:
-        """Forget every answer; with an evaluator, ask that one from now on, as after a change of weights."""
-        with self._lock:
-            self._evaluator = self._evaluator if evaluator is None else evaluator
-            self._memory = _Memory(self.capacity)
-
     def evaluate(self, batch: StateBatch[Any]) -> Evaluation:
         """The evaluator's answers, `checked`. States not remembered are passed on, each once, in one batch."""
         keys = batch.keys()
         with self._lock:
-            memory, evaluator = self._memory, self._evaluator
-            rows, answers = memory.look_up(keys, batch.legal.shape[1])
+            rows, answers = self._memory.look_up(keys, batch.legal.shape[1])
             self.num_requests += len(keys)
         missing = {keys[i]: i for i, row in enumerate(rows) if row < 0}
         if missing:
-            fresh = np.column_stack(checked(evaluator, batch.take([*missing.values()])))
+            fresh = np.column_stack(checked(self._evaluator, batch.take([*missing.values()])))
             place = {key: i for i, key in enumerate(missing)}
             gaps = [i for i, row in enumerate(rows) if row < 0]
             answers[gaps] = fresh[[place[keys[i]] for i in gaps]]
             with self._lock:
                 self.num_evaluations += len(missing)
-                if memory is self._memory:  # not cleared meanwhile
-                    memory.add(list(missing), fresh)
+                self._memory.add(list(missing), fresh)
         return Evaluation(answers[:, :-1], answers[:, -1])
 
 

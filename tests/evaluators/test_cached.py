@@ -128,30 +128,6 @@ def test_a_batch_larger_than_the_cache_is_answered_in_full() -> None:
     assert len(cached) == 2
 
 
-def test_clearing_forgets_and_a_new_evaluator_answers_from_then_on() -> None:
-    first, second = Watched(), ScriptedEvaluator[State](lambda _state: ([1.0] * 7, 0.75))
-    cached = CachedEvaluator(first, capacity=10)
-    cached.evaluate(batch_of(GAME, [A]))
-    cached.clear()
-    cached.evaluate(batch_of(GAME, [A]))
-    assert first.asked == [[A], [A]]
-    cached.clear(second)
-    assert cached.evaluate(batch_of(GAME, [A])).value[0] == np.float32(0.75)
-
-
-def test_an_answer_that_comes_after_clearing_is_not_remembered() -> None:
-    class ClearsMeanwhile(Watched):
-        def evaluate(self, batch: StateBatch[State]) -> Evaluation:
-            if not self.asked:
-                cached.clear()
-            return super().evaluate(batch)
-
-    slow = ClearsMeanwhile()
-    cached = CachedEvaluator(slow, capacity=10)
-    same(cached.evaluate(batch_of(GAME, [A])), [A])
-    assert len(cached) == 0
-
-
 def test_a_bad_answer_is_refused_in_the_name_of_the_evaluator_that_gave_it_and_not_remembered() -> None:
     answers: Iterator[Any] = iter([([np.nan] * 7, 0.0), ([1.0] * 7, 0.0)])
     cached = CachedEvaluator(ScriptedEvaluator[State](lambda _state: next(answers)), capacity=10)
