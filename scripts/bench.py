@@ -28,11 +28,11 @@ from rich.table import Table
 
 from azero._jit import draw
 from azero.evaluators.evaluator import Evaluation
-from azero.evaluators.network import Network, NetworkEvaluator, NetworkSettings
+from azero.evaluators.network import NetworkEvaluator
 from azero.evaluators.rollout import RolloutEvaluator
 from azero.evaluators.scripted import ScriptedEvaluator
 from azero.evaluators.uniform import UniformEvaluator
-from azero.evaluators.weights import layer_shapes, training_shapes
+from azero.evaluators.weights import Network, NetworkSettings, layer_shapes, training_shapes
 from azero.games import load_game
 from azero.games.batch import StateBatch
 from azero.games.game import Game, state_after

@@ -12,11 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from azero.evaluators.evaluator import Evaluation
-from azero.evaluators.weights import Network, NetworkSettings, Weights, find_network
+from azero.evaluators.weights import Network, Weights, find_network
 from azero.games.batch import StateBatch
 from azero.games.game import FloatArray, Game
-
-__all__ = ["Layers", "Network", "NetworkEvaluator", "NetworkSettings", "check_device", "forward", "load_network"]
 
 T = TypeVar("T")
 
