@@ -62,12 +62,7 @@ def main(settings: PlaySettings) -> None:
     """
     game = load_game(settings.game)
     console = Console(markup=False, highlight=False, soft_wrap=True)
-    specs = [parse_player(text) for text in settings.players]
-    if len(specs) == 1:
-        specs.insert(0, parse_player("human"))
-    players: list[Player[Any]] = [
-        _Human(game, _hinting(game, settings.hint), console) if spec.is_human else spec.make(game) for spec in specs
-    ]
+    players = _players(game, settings, console)
     seed = random.SystemRandom().getrandbits(62) if settings.seed is None else settings.seed
     for number in count():
         stream = draw(seed, number)
@@ -78,13 +73,20 @@ def main(settings: PlaySettings) -> None:
         except EOFError:
             console.print("\nGoodbye; the game is not finished.")
             return
-        if not (sys.stdin.isatty() and any(spec.is_human for spec in specs) and _wants_more(console)):
+        if not (any(isinstance(player, _Human) for player in players) and _wants_more(console)):
             return
+
+
+def _players(game: Game[S], settings: PlaySettings, console: Console) -> list[Player[S]]:
+    specs = [parse_player(text) for text in ("human", *settings.players)[-2:]]  # one alone is the human's opponent
+    return [
+        _Human(game, _hinting(game, settings.hint), console) if spec.is_human else spec.make(game) for spec in specs
+    ]
 
 
 def _wants_more(console: Console) -> bool:
     try:
-        return console.input("Play again? (y/n) ").strip().lower() in ("y", "yes")
+        return sys.stdin.isatty() and console.input("Play again? (y/n) ").strip().lower() in ("y", "yes")
     except EOFError:
         return False
 
@@ -117,25 +119,32 @@ class _Human(Player[S]):
 
     def choose(self, state: S) -> int:
         """Ask until the answer is a legal action. Raises _TakeBackError, or EOFError when the human leaves."""
-        game, console = self._game, self._console
+        game = self._game
         legal = [game.action_text(action) for action in game.legal_actions(state)]
         listed = " ".join(legal[:_MAX_LISTED]) + (" ..." if len(legal) > _MAX_LISTED else "")
         question = f"{game.player_names[game.current_player(state)]}, your move ({listed}): "
-        while True:
-            answer = console.input(question, markup=False).strip()
-            if answer == "quit":
+        action = None
+        while action is None:
+            action = self._follow(self._console.input(question, markup=False).strip(), state)
+        return action
+
+    def _follow(self, answer: str, state: S) -> int | None:
+        """The action that an answer stands for; None for any other answer, once it is dealt with."""
+        match answer:
+            case "quit":
                 raise EOFError
-            if answer == "undo":
+            case "undo":
                 raise _TakeBackError
-            if answer == "hint":
+            case "hint":
                 self._show_hint(state)
-            elif answer == "help":
-                console.print(_HELP, _sheet_of_actions(game), sep="\n")
-            elif answer:
+            case "help":
+                self._console.print(_HELP, _sheet_of_actions(self._game), sep="\n")
+            case str() if answer:
                 try:
-                    return game.check_action(state, game.parse_action(answer))
+                    return self._game.check_action(state, self._game.parse_action(answer))
                 except ValueError as error:
-                    console.print(f"{error} (or hint, undo, help, quit)")
+                    self._console.print(f"{error} (or hint, undo, help, quit)")
+        return None
 
     def _show_hint(self, state: S) -> None:
         result = self._hints.search(state, self._next_stream())
