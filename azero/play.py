@@ -7,6 +7,7 @@ import time
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from rich.console import Console
@@ -18,6 +19,7 @@ from azero.config import command
 from azero.games import load_game
 from azero.games.game import Game, result_text, state_after, winner
 from azero.players.player import Player, SearchPlayer
+from azero.players.record import read_records
 from azero.players.spec import parse_player
 
 S = TypeVar("S", bound=Hashable)
@@ -39,6 +41,8 @@ class PlaySettings:
     game: str = "connect4"  # a name, or path/to/file.py:Class
     players: tuple[str, ...] = ("human", "uct:1000")  # who begins and who follows; one alone is the human's opponent
     shuffle: bool = False  # draw who begins
+    record: str | None = None  # a file of games, as azero.arena writes them, to be shown instead
+    index: int | None = None  # which of them to go through move by move; null: how each one ended
     hint: str = "uct:10000,1s"  # the search that gives hints: an uct or azero player
     seed: int | None = None  # fixes all that is drawn, >= 0; null: new every time
 
@@ -55,6 +59,7 @@ def main(settings: PlaySettings) -> None:
     """Play a game at the terminal, against any player, or watch two of them.
 
         python -m azero.play game=connect4 uct:1000
+        python -m azero.play game=connect4 record=checkpoints/arena/connect4-20260101-120000.txt index=7
 
     A player is human, random, flat:100 (rollouts a move), uct:1000 (simulations a move) or uct:0.5s (seconds a move),
     azero:PATH@200 (a trained network and search) or network:PATH (without search). The first one named begins; one
@@ -62,6 +67,9 @@ def main(settings: PlaySettings) -> None:
     """
     game = load_game(settings.game)
     console = Console(markup=False, highlight=False, soft_wrap=True)
+    if settings.record is not None:
+        _show_records(game, Path(settings.record), settings.index, console)
+        return
     players = _players(game, settings, console)
     seed = random.SystemRandom().getrandbits(62) if settings.seed is None else settings.seed
     for number in count():
@@ -75,6 +83,31 @@ def main(settings: PlaySettings) -> None:
             return
         if not (any(isinstance(player, _Human) for player in players) and _wants_more(console)):
             return
+
+
+def _show_records(game: Game[Any], path: Path, index: int | None, console: Console) -> None:
+    records = [record for record in read_records(path, game) if index in (None, record.index)]
+    if not records:
+        raise ValueError(f"{path} holds no game{'' if index is None else f' {index}'}")
+    for record in records:
+        first, second = (" as ".join(pair) for pair in zip(record.players, game.player_names, strict=True))
+        console.print(f"game {record.index}: {first} against {second}")
+        console.print(*map(game.action_text, record.actions), end="\n\n")
+        state = game.initial_state()
+        for action in record.actions:
+            if index is not None:
+                _show_state(game, state, console)
+                console.print(f"{game.player_names[game.current_player(state)]} plays {game.action_text(action)}")
+            state = game.step(state, action)
+        _show_state(game, state, console)
+        console.print(record.ending, end="\n\n")
+
+
+def _show_state(game: Game[S], state: S, console: Console) -> None:
+    picture = Text(f"{game.state_text(state)}\n")
+    for name, style in zip(game.player_names, ("bold red", "bold yellow"), strict=True):
+        picture.highlight_words([name], style)
+    console.print(picture)
 
 
 def _players(game: Game[S], settings: PlaySettings, console: Console) -> list[Player[S]]:
@@ -191,7 +224,7 @@ class _Game(Generic[S]):
             player.start(draw(stream, seat))
             for action in actions:
                 player.observe(action)
-        self._show_state()
+        _show_state(self._game, self._state, self._console)
 
     def _move(self) -> None:
         game, seat = self._game, self._game.current_player(self._state)
@@ -209,7 +242,7 @@ class _Game(Generic[S]):
         self._actions.append(action)
         for other in self._players:
             other.observe(action)
-        self._show_state()
+        _show_state(self._game, self._state, self._console)
 
     def _take_back(self) -> None:
         """Go back to where the human made his last move."""
@@ -219,12 +252,6 @@ class _Game(Generic[S]):
                 self._set_up(self._stream, self._actions[:kept])
                 return
         self._console.print("There is no move of yours to take back.")
-
-    def _show_state(self) -> None:
-        picture = Text(f"{self._game.state_text(self._state)}\n")
-        for name, style in zip(self._game.player_names, ("bold red", "bold yellow"), strict=True):
-            picture.highlight_words([name], style)
-        self._console.print(picture)
 
     def _result(self) -> str:
         """How the finished game ended, from the human's view if just one is playing."""

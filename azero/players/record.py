@@ -117,7 +117,7 @@ def read_records(path: Path, game: Game[Any]) -> list[GameRecord]:
     records = []
     for start, end in pairwise([*starts, len(lines)]):
         try:
-            record = _parse(lines[start:end], actions)
+            record = _parse(lines[start:end], game, actions)
             _replay(game, record)
         except ValueError as error:
             raise ValueError(f"{path}, the game at line {start + 1}: {error}") from None
@@ -130,11 +130,13 @@ def _word(game: Game[Any], action: int) -> str:
     return "_".join(game.action_text(action).split())
 
 
-def _parse(lines: list[str], actions: dict[str, int]) -> GameRecord:
+def _parse(lines: list[str], game: Game[Any], actions: dict[str, int]) -> GameRecord:
     matches = [_HEADER_LINE.fullmatch(line) for line in lines[: len(_HEADERS)]]
     headers = {match[1]: match[2] for match in matches if match}
     if tuple(headers) != _HEADERS or any(line.startswith("[") for line in lines[len(_HEADERS) :]):
         raise ValueError(f"the headers must be {', '.join(_HEADERS)}, in this order, once each")
+    if headers["game"] != game.name:
+        raise ValueError(f"a game of {headers['game']}, not of {game.name}")
     words = " ".join(lines[len(_HEADERS) :]).split()
     unknown = [word for word in words if word not in actions]
     if unknown:
@@ -143,7 +145,7 @@ def _parse(lines: list[str], actions: dict[str, int]) -> GameRecord:
         raise ValueError(f"the result must be one of {', '.join(_POINTS)}, not {headers['result']!r}")
     moves, simulations = (_numbers(headers, name, 2) for name in ("moves", "simulations"))
     return GameRecord(
-        game=headers["game"],
+        game=game.name,
         index=_numbers(headers, "index", 1)[0],
         players=(headers["first"], headers["second"]),
         num_opening_actions=_numbers(headers, "opening", 1)[0],
@@ -163,8 +165,6 @@ def _numbers(headers: dict[str, str], name: str, count: int) -> list[int]:
 
 def _replay(game: Game[Any], record: GameRecord) -> None:
     """Raise ValueError unless the rules allow what was played and give the result that was written."""
-    if record.game != game.name:
-        raise ValueError(f"a game of {record.game}, not of {game.name}")
     if record.num_opening_actions > len(record.actions):
         raise ValueError(f"an opening of {record.num_opening_actions} in a game of {len(record.actions)} actions")
     state = state_after(game, record.actions)

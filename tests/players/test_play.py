@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from azero import play
+from azero.games.tictactoe import TicTacToe
+from azero.players.record import GameRecord, write_records
 
 ROOT = Path(__file__).parents[2]
 
@@ -192,6 +194,70 @@ def test_ctrl_d_and_ctrl_c_leave_without_a_traceback(key: str, status: int) -> N
     ended, shown = at_a_terminal(key, "game=tictactoe", "random")
     assert ended == status
     assert "Traceback" not in shown
+
+
+@pytest.fixture
+def games(tmp_path: Path) -> Path:
+    """A file of two games."""
+    won = GameRecord("tictactoe", 0, ("uct:9", "[random]"), 2, (0, 3, 1, 4, 2), 1.0, "X wins")
+    cut = GameRecord("tictactoe", 1, ("[random]", "uct:9"), 1, (4, 8), None, "cut short after 2 moves")
+    write_records(tmp_path / "games.txt", TicTacToe(), [won, cut])
+    return tmp_path / "games.txt"
+
+
+def test_recorded_games_are_shown_as_they_ended(games: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    play.main(["game=tictactoe", f"record={games}"])
+    assert (
+        capsys.readouterr().out
+        == """\
+game 0: uct:9 as X against [random] as O
+0 3 1 4 2
+
+X X X
+O O .
+. . .
+
+X wins
+
+game 1: [random] as X against uct:9 as O
+4 8
+
+. . .
+. X .
+. . O
+
+cut short after 2 moves
+
+"""
+    )
+
+
+def test_one_recorded_game_is_gone_through_move_by_move(games: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    play.main(["game=tictactoe", f"record={games}", "index=1"])
+    said = capsys.readouterr().out
+    assert "game 0" not in said
+    assert ". . .\n\nX plays 4\n. . .\n. X .\n. . .\n\nO plays 8\n. . .\n. X .\n. . O\n\ncut short" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ("game=tictactoe index=2", "games.txt holds no game 2"),
+        ("game=connect4", "a game of tictactoe, not of connect4"),
+        ("game=tictactoe record=nowhere.txt", "nowhere.txt"),
+        ("game=tictactoe record=empty.txt", "empty.txt holds no game"),
+    ],
+)
+def test_a_record_that_cannot_be_shown_is_one_line_and_status_2(
+    arguments: str, complaint: str, games: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(games.parent)
+    Path("empty.txt").touch()
+    with pytest.raises(SystemExit) as end:
+        play.main(["record=games.txt", *arguments.split()])
+    said = capsys.readouterr().err
+    assert (end.value.code, said.count("\n")) == (2, 1)
+    assert complaint in said
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,11 @@ def test_a_wrong_record_is_refused_with_its_place(tmp_path: Path, old: str, new:
     assert "games.txt, the game at line 13: " in str(refusal.value)
 
 
+def test_a_record_of_another_game_is_refused_by_both_names(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="a game of tictactoe, not of connect4"):
+        read(tmp_path, TEXT.replace("0 3 1 4 2", "8 7"), Connect4())
+
+
 def test_what_is_no_record_is_refused_and_runs_no_code(tmp_path: Path) -> None:
     marker = tmp_path / "marker"
 
