@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from rich.console import Console
+from rich.text import Text
 
 from azero.config import command
 from azero.games import load_game
@@ -32,8 +33,9 @@ def main(settings: CheckSettings) -> None:
     The first law broken is an error, which names the state.
     """
     game = load_game(settings.game)
-    num_states = check_game(game, settings.num_games, settings.seed)
     console = Console(markup=False, highlight=False, soft_wrap=True)
+    with console.status(Text(f"playing {settings.num_games} random games of {game.name}")):
+        num_states = check_game(game, settings.num_games, settings.seed)
     console.print(f"{game.name} keeps every law in {num_states} states of {settings.num_games} random games")
 
 

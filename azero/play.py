@@ -5,6 +5,7 @@ import re
 import sys
 import time
 from collections.abc import Hashable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -180,7 +181,8 @@ class _Human(Player[S]):
         return None
 
     def _show_hint(self, state: S) -> None:
-        result = self._hints.search(state, self._next_stream())
+        with self._console.status(Text(f"{self._hints.name} is thinking")):
+            result = self._hints.search(state, self._next_stream())
         table = Table("action", "visits", "share", "value", box=None)
         ranked = sorted(zip(result.visit_counts, result.q, result.actions, strict=True), reverse=True)
         for visits, q, action in ranked[:_MAX_HINTED]:
@@ -229,9 +231,11 @@ class _Game(Generic[S]):
     def _move(self) -> None:
         game, seat = self._game, self._game.current_player(self._state)
         player = self._players[seat]
-        before = time.perf_counter()
-        action = game.check_action(self._state, player.choose(self._state))
-        if not isinstance(player, _Human):
+        human = isinstance(player, _Human)
+        with nullcontext() if human else self._console.status(Text(f"{self._labels[seat]} is thinking")):
+            before = time.perf_counter()
+            action = game.check_action(self._state, player.choose(self._state))
+        if not human:
             details = [f"{1000 * (time.perf_counter() - before):.0f} ms"]
             if player.num_simulations:
                 details.insert(0, f"{player.num_simulations} simulations")

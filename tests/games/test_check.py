@@ -349,6 +349,13 @@ def test_the_command_says_that_every_law_holds_and_where_it_looked(capsys):
     assert re.fullmatch(r"tictactoe keeps every law in \d\d states of 3 random games\n", capsys.readouterr().out)
 
 
+def test_the_command_tells_a_terminal_what_it_is_doing(capsys, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("FORCE_COLOR", "1")  # what rich takes for a terminal
+    main(["game=tictactoe", "num_games=3"])
+    assert "playing 3 random games of tictactoe" in capsys.readouterr().out
+
+
 def test_the_command_ends_with_an_error_that_names_the_broken_law(capsys):
     with pytest.raises(SystemExit) as exit_:
         main(["game=tests.games.test_check:SecondPlayerFirst"])

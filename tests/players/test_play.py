@@ -163,7 +163,8 @@ def at_a_terminal(typed: str, *arguments: str) -> tuple[int, str]:
     """The exit status and all that a terminal shows when `typed` is typed at the first question; ^C is Ctrl-C."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "azero.play", "hint=uct:20", *arguments]
-    process = subprocess.Popen(command, cwd=ROOT, stdin=theirs, stdout=theirs, stderr=theirs)
+    environment = {**os.environ, "TERM": "xterm"}
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     shown = b""
     try:
@@ -187,6 +188,12 @@ def test_at_a_terminal_one_can_play_again(game_file: Path) -> None:
     assert shown.count("Play again?") == 2
     assert "You win" in shown.partition("Play again?")[0]
     assert "You lose" in shown.partition("Play again?")[2]
+
+
+def test_a_terminal_shows_who_is_thinking() -> None:
+    _, shown = at_a_terminal("hint\n\x04", "game=tictactoe", "random", "human")
+    assert "X (random) is thinking" in shown
+    assert "uct:20 is thinking" in shown
 
 
 @pytest.mark.parametrize(("key", "status"), [("\x04", 0), ("^C", 130)])
