@@ -121,7 +121,7 @@ class _CompilingNotice(event.Listener):
     def on_start(self, _event: Any) -> None:
         if not self.said:
             self.said = True
-            sys.stderr.write("azero: compiling its kernels, once for this version (about 20 s) ...\n")
+            sys.stderr.write("azero: compiling its kernels, once for this version (some seconds) ...\n")
 
     def on_end(self, _event: Any) -> None:
         """Nothing to do: the line has been said."""

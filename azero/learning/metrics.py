@@ -1,6 +1,7 @@
 """What a run tells of itself: a table of metrics, and the same in TensorBoard with a sample game and a picture."""
 
 import csv
+import gc
 import io
 import warnings
 from collections.abc import Mapping, Sequence
@@ -61,6 +62,8 @@ class MetricsWriter:
         """Show a matplotlib figure in TensorBoard."""
         if self._board:
             self._board.add_figure(name, figure, iteration)
+        figure.clear()
+        gc.collect()  # a figure holds itself in cycles of megabytes
 
 
 def read_metrics(path: Path) -> list[dict[str, str]]:

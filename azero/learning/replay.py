@@ -13,8 +13,6 @@ import numpy.typing as npt
 from azero.games.game import Game, Symmetry
 from azero.learning.samples import Samples, SamplesFileError, concatenate, read_samples, write_samples
 
-__all__ = ["Replay", "ReplaySettings", "Samples", "TrainingSet"]
-
 _EXPONENT, _SLOPE = 0.75, 0.4  # KataGo (Wu 2019, appendix C): how the window grows with all samples made so far
 
 

@@ -19,7 +19,7 @@ from azero._jit import below, draw
 from azero.evaluators.evaluator import Evaluator
 from azero.games.game import FloatArray, Game, winner
 from azero.learning.cores import num_cores
-from azero.learning.replay import Samples
+from azero.learning.samples import Samples
 from azero.search.forest import Forest
 from azero.search.mcts import DirichletNoise, add_root_noise, sample_action, search_result
 
