@@ -54,17 +54,16 @@ def main(settings: TrainSettings) -> None:
     if place.endswith(".py"):  # so that the run can be resumed from anywhere
         settings = replace(settings, game=f"{Path(place).absolute()}:{class_name}")
     directory = _run_directory(settings)
-    with _locked(directory), _interruptible():
+    with _locked(directory):
         console.print(f"{'Going on with' if settings.resume else 'Training'} {game.name} in {escape(str(directory))}")
         for change in _save_settings(directory, settings):
             console.print(escape(f"Changed: {change}"))
         trainer: Trainer[Any] | None = None
         try:
-            with _Screen(console, settings) as screen:
+            with _Screen(console, settings) as screen, _signals_to(screen):
                 trainer = Trainer(game, settings, directory, screen)
                 trainer.run()
         except (KeyboardInterrupt, SystemExit) as stop:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C adds nothing
             saved = f"all up to iteration {trainer.iteration} is saved" if trainer else "nothing was learned yet"
             console.print(escape(f"Stopped; {saved}. Go on with resume={directory}"))
             sys.exit(130 if isinstance(stop, KeyboardInterrupt) else stop.code)
@@ -142,24 +141,28 @@ def _save_settings(directory: Path, settings: TrainSettings) -> list[str]:
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let a polite request to terminate stop the run as Ctrl-C does; only the exit status differs."""
+def _signals_to(screen: "_Screen") -> Iterator[None]:
+    """Tell the screen of Ctrl-C and of a polite request to terminate; it stops the run at the next step.
 
-    def stop(number: int, _frame: FrameType | None) -> None:
-        signal.signal(number, signal.SIG_IGN)
-        raise SystemExit(128 + number)
+    Raised at once, the exception could land in a finaliser, where Python drops it, or amid a file's writing.
+    """
 
-    before = signal.signal(signal.SIGTERM, stop)
+    def note(number: int, _frame: FrameType | None) -> None:
+        screen.signal = screen.signal or number
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class _Screen:
     """The terminal as the trainer's watcher: a bar for the part of an iteration, a line for each that is done."""
 
     def __init__(self, console: Console, settings: TrainSettings) -> None:
+        self.signal = 0  # the first one received that asks to stop
         self._console = console
         self._opponent = settings.matches.opponent
         self._progress = Progress(
@@ -177,11 +180,19 @@ class _Screen:
 
     def on_phase(self, iteration: int, name: str, total: int) -> None:
         """See `Watcher`."""
+        self.on_wait()
         self._progress.reset(self._task, total=total, description=f"iteration {iteration}: {name}")
 
     def on_step(self) -> None:
         """See `Watcher`."""
         self._progress.advance(self._task)
+
+    def on_wait(self) -> None:
+        """See `Watcher`. Raises what stops the run if a signal has asked for it."""
+        if self.signal == signal.SIGINT:
+            raise KeyboardInterrupt
+        if self.signal:
+            raise SystemExit(128 + self.signal)
 
     def on_iteration(self, iteration: int, metrics: dict[str, float]) -> None:
         """One line: what was played, how the losses are, and the score if there was a match."""

@@ -8,10 +8,10 @@ whatever is played beside it and by however many threads.
 
 import itertools
 import threading
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from azero.search.mcts import DirichletNoise, add_root_noise, sample_action, sea
 
 S = TypeVar("S", bound=Hashable)
 
+_SECONDS_BETWEEN_CALLS = 0.1
 _OPENING = 1 << 42  # counters in a game's stream, beyond those of its plies
 
 
@@ -84,6 +85,16 @@ class SelfPlayCounts:
         self.evaluations += other.evaluations
 
 
+class GameWatcher(Protocol):
+    """Who is told how the games go."""
+
+    def on_step(self) -> None:
+        """A game is finished; called by its thread."""
+
+    def on_wait(self) -> None:
+        """The calling thread waits for games; called some times a second. What this raises stops them."""
+
+
 class SelfPlay(Generic[S]):
     """Plays the games of an iteration."""
 
@@ -94,20 +105,24 @@ class SelfPlay(Generic[S]):
         self.settings = settings
 
     def play(
-        self, evaluator: Evaluator, stream: int, first: int, on_game: Callable[[PlayedGame[S]], None] | None = None
+        self, evaluator: Evaluator, stream: int, first: int, watcher: GameWatcher | None = None
     ) -> tuple[list[PlayedGame[S]], SelfPlayCounts]:
         """Games number `first`, `first + 1`, ... of the run whose stream this is, in that order, and what they took.
 
-        `on_game` hears of each finished game. An exception in a thread, or Ctrl-C, stops all of them and is raised.
+        An exception in a thread or in the watcher, or Ctrl-C, stops all threads and is raised.
         """
         numbers = iter(range(first, first + self.settings.games))
         stop, lock = threading.Event(), threading.Lock()
         num_threads = self.settings.num_threads()
-        workers = [_Worker(self, evaluator, stream, _locked(numbers, lock), on_game) for _ in range(num_threads)]
+        workers = [_Worker(self, evaluator, stream, _locked(numbers, lock), watcher) for _ in range(num_threads)]
         with ThreadPoolExecutor(num_threads) as pool:
             try:
                 futures = [pool.submit(worker.run, stop) for worker in workers]
-                wait(futures, return_when=FIRST_EXCEPTION)
+                while wait(futures, _SECONDS_BETWEEN_CALLS, FIRST_EXCEPTION).not_done:
+                    if any(future.done() and future.exception() for future in futures):
+                        break
+                    if watcher:
+                        watcher.on_wait()
             finally:
                 stop.set()
         counts = SelfPlayCounts()
@@ -135,10 +150,10 @@ class _Worker(Generic[S]):
         evaluator: Evaluator,
         stream: int,
         numbers: Iterator[int],
-        on_game: Callable[[PlayedGame[S]], None] | None,
+        watcher: GameWatcher | None,
     ) -> None:
         self.settings, self.game = play.settings, play.game
-        self.stream, self.numbers, self.on_game = stream, numbers, on_game
+        self.stream, self.numbers, self.watcher = stream, numbers, watcher
         self.counts = SelfPlayCounts()
         self.finished: list[PlayedGame[S]] = []
         fair_share = -(-self.settings.games // self.settings.num_threads())
@@ -211,8 +226,8 @@ class _Worker(Generic[S]):
         played.winner = winner(game, state)
         self.finished.append(played)
         del self.games[b]
-        if self.on_game:
-            self.on_game(played)
+        if self.watcher:
+            self.watcher.on_step()
         for number in itertools.islice(self.numbers, 1):
             self.start_game(b, number)
 

@@ -111,7 +111,10 @@ class Watcher(Protocol):
         """A part of an iteration begins; it has `total` steps."""
 
     def on_step(self) -> None:
-        """One step of the part is done."""
+        """One step of the part is done; may be called by any thread."""
+
+    def on_wait(self) -> None:
+        """The main thread has nothing else to do, some times a second. What this raises stops the run."""
 
     def on_iteration(self, iteration: int, metrics: dict[str, float]) -> None:
         """An iteration is committed."""
@@ -178,7 +181,7 @@ class Trainer(Generic[S]):
         self.watcher.on_phase(iteration, "self-play", selfplay.games)
         start = time.monotonic()
         games, counts = SelfPlay(self.game, settings.search.rule(), selfplay).play(
-            evaluator, draw(self._stream, _SELF_PLAY), self.counters["games"], lambda _: self.watcher.on_step()
+            evaluator, draw(self._stream, _SELF_PLAY), self.counters["games"], self.watcher
         )
         metrics = selfplay_metrics(games, counts, cache, time.monotonic() - start)
         self.counters["games"] += len(games)
@@ -192,9 +195,13 @@ class Trainer(Generic[S]):
         self.watcher.on_phase(iteration, "learning", num_steps)
         stream = draw(draw(self._stream, _LEARNING), iteration)
         start, progress = time.monotonic(), self._progress(iteration - 1)
-        metrics = self._learner.learn(self._replay, num_steps, stream, progress, self.watcher.on_step)
+        metrics = self._learner.learn(self._replay, num_steps, stream, progress, self._on_step)
         metrics |= {"replay": len(self._replay), "seconds": time.monotonic() - start}
         return {f"learning/{name}": value for name, value in metrics.items()}
+
+    def _on_step(self) -> None:
+        self.watcher.on_step()
+        self.watcher.on_wait()
 
     def _measure(self, iteration: int) -> dict[str, float]:
         """Matches of the network with search, and of the network alone, against the player that never changes."""
@@ -216,7 +223,7 @@ class Trainer(Generic[S]):
         with closing(play_match(self.game, makers, settings)) as games:
             for record in games:
                 records.append(record)
-                self.watcher.on_step()
+                self._on_step()
         forfeits = [record.ending for record in records if record.forfeited_by is not None]
         if forfeits:
             warnings.warn(f"{len(forfeits)} games of the match were forfeited, the first: {forfeits[0]}", stacklevel=2)

@@ -7,11 +7,11 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from azero._jit import below, draw
+from azero._jit import below, draw, kernel
 from azero.evaluators.evaluator import Evaluator
 from azero.games.game import FloatArray, Game, GameOverError, result_text
 from azero.search.forest import Forest
-from azero.search.tree import IntArray
+from azero.search.tree import IntArray, Tree
 
 S = TypeVar("S", bound=Hashable)
 
@@ -76,7 +76,7 @@ class DirichletNoise:
         """The noisy priors, float32[L]; `stream` fixes the noise."""
         if len(prior) == 0:
             return prior
-        generator = np.random.Generator(np.random.Philox(stream))
+        generator = np.random.Generator(np.random.Philox(key=stream))
         noise = generator.dirichlet(np.full(len(prior), self.concentration / len(prior)))
         return ((1 - self.weight) * prior + self.weight * noise).astype(np.float32)
 
@@ -110,15 +110,26 @@ def search_result(forest: Forest[Any], b: int, num_simulations: int, seconds: fl
 
 
 def _principal_variation(forest: Forest[Any], b: int) -> tuple[int, ...]:
-    tree, node, actions = forest.tree, 0, list[int]()
+    actions = np.empty(forest.game.max_game_length, np.int32)
+    return tuple(actions[: _write_principal_variation(forest.tree, b, actions)].tolist())
+
+
+@kernel
+def _write_principal_variation(tree: Tree, b: int, actions: Any) -> int:
+    """Follow the most visited edge, of several the one with the higher total; returns how many there are."""
+    node, length = tree.child[b, 0], 0
     while node >= 0:
-        edges = slice(*tree.first_edge[b, node : node + 2])
-        if not tree.visits[b, edges].any():
+        best, visits, total = -1, 0, 0.0
+        for edge in range(tree.first_edge[b, node], tree.first_edge[b, node + 1]):
+            n, w = tree.visits[b, edge], tree.total[b, edge]
+            if n > visits or (n == visits > 0 and w >= total):
+                best, visits, total = edge, n, w
+        if best < 0:
             break
-        edge = edges.start + np.lexsort((tree.total[b, edges], tree.visits[b, edges]))[-1]
-        actions.append(int(tree.action[b, edge]))
-        node = int(tree.child[b, edge])
-    return tuple(actions)
+        actions[length] = tree.action[b, best]
+        length += 1
+        node = tree.child[b, best]
+    return length
 
 
 def best_action(result: SearchResult, stream: int) -> int:

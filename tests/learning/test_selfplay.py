@@ -154,13 +154,17 @@ def test_an_evaluator_that_fails_stops_all_threads_with_its_error(threads: int) 
         play(C4, evaluator=ScriptedEvaluator(script), threads=threads)
 
 
-def test_an_interrupt_in_a_game_s_callback_ends_self_play() -> None:
-    def interrupt(_game: Any) -> None:
-        raise KeyboardInterrupt
+def test_an_interrupt_while_games_are_played_stops_them() -> None:
+    class Interrupting:
+        def on_step(self) -> None:
+            pass
+
+        def on_wait(self) -> None:
+            raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        SelfPlay(TTT, PUCT(), SelfPlaySettings(games=50, simulations=4, threads=2)).play(
-            RolloutEvaluator(), 1, 0, interrupt
+        SelfPlay(TTT, PUCT(), SelfPlaySettings(games=100_000, simulations=4, threads=2)).play(
+            RolloutEvaluator(), 1, 0, Interrupting()
         )
 
 

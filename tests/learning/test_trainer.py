@@ -48,6 +48,9 @@ class Silent:
     def on_step(self) -> None:
         pass
 
+    def on_wait(self) -> None:
+        pass
+
     def on_iteration(self, iteration: int, metrics: dict[str, float]) -> None:
         pass
 
