@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import gc
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -227,7 +228,8 @@ def test_an_opponent_that_cannot_play_is_heard_of_at_once(tmp_path: Path, oppone
 def test_an_evaluator_that_fails_now_and_then_stores_nothing_bad(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    directory = run_in(tmp_path, "run")
+    straight, directory = run_in(tmp_path, "straight"), run_in(tmp_path, "run")
+    train(straight, iterations=2)
     train(directory, iterations=1)
     honest, calls = NetworkEvaluator.evaluate, []
 
@@ -237,11 +239,14 @@ def test_an_evaluator_that_fails_now_and_then_stores_nothing_bad(
         return Evaluation(policy, value * np.float32(np.nan if len(calls) % 50 == 0 else 1))
 
     monkeypatch.setattr(NetworkEvaluator, "evaluate", sometimes_nan)
+    no_matches = dataclasses.replace(tiny().matches, games=0)  # where it would be a forfeit
     with pytest.raises(EvaluatorError, match=r"NetworkEvaluator answered [^;]* nan"):
-        train(directory, iterations=9)
-    assert [path.name for path in (directory / "replay").iterdir()] == ["iteration-000001.npz"]
+        train(directory, iterations=9, matches=no_matches)
     monkeypatch.undo()
-    assert train(directory, iterations=2).iteration == 2
+    shutil.rmtree(directory / "iteration-000002", ignore_errors=True)
+    train(directory, iterations=2)
+    assert contents(directory, 2)["iteration-000002.npz"] == contents(straight, 2)["iteration-000002.npz"]
+    assert contents(directory, 2)["weights.safetensors"] == contents(straight, 2)["weights.safetensors"]
 
 
 def test_the_newest_and_the_best_checkpoints_are_kept(tmp_path: Path) -> None:
