@@ -29,6 +29,8 @@ class Tally:
         self._rows: list[dict[str, float]] = []
         self._values: list[Tensor] = []
         self._outcomes: list[Tensor] = []
+        self._confidences: list[Tensor] = []  # the network's probability of its favourite action
+        self._shares: list[Tensor] = []  # the search's
 
     @torch.no_grad()
     def add(self, batch: dict[str, Tensor], logits: Tensor, values: Tensor, losses: dict[str, float]) -> None:
@@ -38,10 +40,13 @@ class Tally:
         logs = log_probabilities(logits, legal)
         entropy = -(logs.exp() * logs).sum(1).mean()  # illegal actions add exp(0) * 0
         target_entropy = -(policy * policy.clamp(min=1e-30).log()).sum() / has_policy.sum().clamp(min=1)
-        agrees = logits.masked_fill(~legal, -torch.inf).argmax(1) == policy.argmax(1)
+        favourite = logits.masked_fill(~legal, -torch.inf).argmax(1)
+        agrees = favourite == policy.argmax(1)
         agreement = (agrees & has_policy).sum() / has_policy.sum().clamp(min=1)
         figures = {"policy_entropy": entropy, "target_entropy": target_entropy, "policy_agreement": agreement}
         self._rows.append(losses | {name: float(tensor) for name, tensor in figures.items()})
+        self._confidences.append(logs.exp().gather(1, favourite[:, None])[has_policy, 0].cpu())
+        self._shares.append(policy.gather(1, favourite[:, None])[has_policy, 0].cpu())
         self._values.append(values.cpu())
         self._outcomes.append(batch["outcome"].cpu())
 
@@ -49,9 +54,10 @@ class Tally:
         """Means over the steps, and how the predicted values compare with the outcomes of the games.
 
         `policy_entropy` is the network's, `target_entropy` the search's: the least policy loss that can be.
-        `policy_agreement`: how often both like the same action best. `value_spread`: the standard deviation of the
-        predicted values. `value_correlation`: theirs with the outcomes. `value_calibration`: by how much the mean
-        outcome of positions with like predictions misses the mean prediction, on average.
+        `policy_agreement`: how often both like the same action best. `policy_calibration`: by how much the network's
+        probability of its favourite action misses the search's, in the mean over positions with like probabilities.
+        `value_spread`: the standard deviation of the predicted values. `value_correlation`: theirs with the outcomes.
+        `value_calibration`: by how much the mean outcome of positions with like predictions misses their mean.
         """
         values, outcomes = (torch.cat(parts).numpy() for parts in (self._values, self._outcomes))
         spread, outcome_spread = float(values.std()), float(outcomes.std())
@@ -60,11 +66,15 @@ class Tally:
         return means | {
             "value_spread": spread,
             "value_correlation": covariance / (spread * outcome_spread) if spread * outcome_spread > 0 else 0.0,
-            "value_calibration": _calibration_error(values, outcomes),
+            "value_calibration": 2 * _calibration_error((values + 1) / 2, (outcomes + 1) / 2),
+            "policy_calibration": _calibration_error(
+                torch.cat(self._confidences).numpy(), torch.cat(self._shares).numpy()
+            ),
         }
 
 
-def _calibration_error(values: np.ndarray, outcomes: np.ndarray) -> float:
-    bins = np.clip(((values + 1) / 2 * _NUM_BINS).astype(np.int64), 0, _NUM_BINS - 1)
-    misses = np.bincount(bins, values - outcomes, _NUM_BINS)
-    return float(np.abs(misses).sum() / len(values))
+def _calibration_error(predicted: np.ndarray, actual: np.ndarray) -> float:
+    """Predictions in [0, 1] in bins: how far each bin's mean is from that of what came, over all predictions."""
+    bins = np.clip((predicted * _NUM_BINS).astype(np.int64), 0, _NUM_BINS - 1)
+    misses = np.bincount(bins, predicted - actual, _NUM_BINS)
+    return float(np.abs(misses).sum() / max(len(predicted), 1))

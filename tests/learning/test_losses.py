@@ -73,6 +73,16 @@ def test_honest_values_are_calibrated_and_bold_ones_are_not() -> None:
     assert tally_of([0.9] * 100, outcomes)["value_calibration"] == pytest.approx(0.4)
 
 
+def test_a_policy_as_sure_as_the_search_is_calibrated_and_a_surer_one_is_not() -> None:
+    sure = torch.tensor([[2.0, 0.0]] * 8)  # the favourite has 0.88
+    target = torch.stack([sure.softmax(1)[0], torch.tensor([0.5, 0.5])])
+    for policy, error in zip(target, (0.0, float(sure.softmax(1)[0, 0]) - 0.5), strict=True):
+        tally = Tally()
+        batch = {"legal": torch.ones(8, 2, dtype=torch.bool), "policy": policy.repeat(8, 1), "outcome": torch.zeros(8)}
+        tally.add(batch, sure, torch.zeros(8), {})
+        assert tally.metrics()["policy_calibration"] == pytest.approx(error, abs=1e-6)
+
+
 def test_values_that_say_nothing_have_no_spread_and_no_correlation() -> None:
     assert tally_of([0.0] * 4, [1.0, -1.0, 1.0, -1.0])["value_correlation"] == 0
     metrics = tally_of([0.5, -0.5, 0.5, -0.5], [1.0, -1.0, 1.0, -1.0])

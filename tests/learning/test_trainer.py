@@ -127,6 +127,7 @@ def test_tensorboard_shows_each_step_once_after_a_stop(tmp_path: Path) -> None:
             assert [event.step for event in events.Scalars(tag)] == [1, 2, 3, 4]
     expected = {
         "learning/policy_loss", "learning/value_loss", "learning/policy_entropy", "learning/value_calibration",
+        "learning/policy_calibration",
         "selfplay/first_player_wins", "selfplay/draws", "selfplay/game_length", "selfplay/cached_share",
         "selfplay/terminal_share", "speed/evaluations_per_second", "speed/positions_per_second", "score/random",
     }  # fmt: skip
