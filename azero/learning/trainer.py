@@ -4,6 +4,7 @@ Iterations follow one another rather than overlap: that is reproducible, and the
 is random in iteration i comes from the seed and i, so a run that was stopped goes on as if it had not been.
 """
 
+import math
 import time
 import warnings
 from collections.abc import Callable, Hashable
@@ -44,8 +45,8 @@ class SearchSettings:
 
     def __post_init__(self) -> None:
         """Raises ValueError for a value out of range."""
-        if not self.c_puct >= 0:
-            raise ValueError(f"search.c_puct must be at least 0, got {self.c_puct}")
+        if not 0 <= self.c_puct < math.inf:
+            raise ValueError(f"search.c_puct must be at least 0 and finite, got {self.c_puct}")
         if not 0 <= self.fpu_reduction <= 2:
             raise ValueError(f"search.fpu_reduction must be from 0 to 2, got {self.fpu_reduction}")
 
@@ -100,6 +101,8 @@ class TrainingSettings:
             value = getattr(self, name)
             if value is not None and not value >= limit:
                 raise ValueError(f"{name} must be at least {limit}, got {value}")
+        if self.seed >= 2**63:
+            raise ValueError(f"seed must be below 2**63, got {self.seed}")
         if self.device not in ("cpu", "cuda"):
             raise ValueError(f"device is cpu or cuda, not {self.device!r}")
 

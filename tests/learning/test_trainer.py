@@ -273,7 +273,9 @@ def test_training_lowers_the_loss_and_changes_what_the_network_says(tmp_path: Pa
     [
         (TrainingSettings, {"minutes": -1.0}, "minutes"),
         (TrainingSettings, {"device": "tpu"}, "device"),
+        (TrainingSettings, {"seed": 2**63}, "seed"),
         (SearchSettings, {"c_puct": -1.0}, "c_puct"),
+        (SearchSettings, {"c_puct": float("inf")}, "c_puct"),
         (SearchSettings, {"fpu_reduction": 3.0}, "fpu_reduction"),
         (MatchesSettings, {"every": 0}, "every"),
         (MatchesSettings, {"opponent": "utc:100"}, "uct"),
