@@ -56,12 +56,14 @@ def main(settings: TrainSettings) -> None:
     directory = _run_directory(settings)
     with _locked(directory):
         console.print(f"{'Going on with' if settings.resume else 'Training'} {game.name} in {escape(str(directory))}")
-        for change in _save_settings(directory, settings):
-            console.print(escape(f"Changed: {change}"))
+        if not settings.resume:
+            _save_settings(directory, settings)
         trainer: Trainer[Any] | None = None
         try:
             with _Screen(console, settings) as screen, _signals_to(screen):
                 trainer = Trainer(game, settings, directory, screen)
+                for change in _save_settings(directory, settings):  # what does not fit the run is refused by now
+                    console.print(escape(f"Changed: {change}"))
                 trainer.run()
         except (KeyboardInterrupt, SystemExit) as stop:
             saved = f"all up to iteration {trainer.iteration} is saved" if trainer else "nothing was learned yet"

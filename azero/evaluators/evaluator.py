@@ -40,8 +40,13 @@ def checked(evaluator: Evaluator, batch: StateBatch[S]) -> Evaluation:
     Where a policy gives all legal actions together no weight, they share it evenly. Raises EvaluatorError for a wrong
     shape, NaN or infinity, a negative weight, or a value outside [-1, 1].
     """
-    answer = evaluator.evaluate(batch)
     name, shape = type(evaluator).__name__, (len(batch), batch.game.num_actions)
+    given_answer = evaluator.evaluate(batch)
+    if not isinstance(given_answer, tuple) or len(given_answer) != 2:
+        raise EvaluatorError(
+            f"{name} answered with a {type(given_answer).__name__}; Evaluation(policy, value) is needed"
+        )
+    answer = Evaluation(*given_answer)
     if np.shape(answer.policy) != shape or np.shape(answer.value) != shape[:1]:
         raise EvaluatorError(
             f"{name} answered with policy {np.shape(answer.policy)} and value {np.shape(answer.value)}; "

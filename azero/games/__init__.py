@@ -35,7 +35,23 @@ def load_game(spec: str) -> Game[Any]:
     if unwritten:
         raise ValueError(f"{place}: {class_name} must also define {unwritten}")
     game: Game[Any] = game_class()
+    _check_declarations(game, place)
     return game
+
+
+def _check_declarations(game: Game[Any], place: str) -> None:
+    declared = {"name": str, "num_actions": int, "max_game_length": int}
+    for attribute, kind in declared.items():
+        value = getattr(game, attribute, None)
+        if not isinstance(value, kind) or not value:
+            needed = "some text" if kind is str else "a whole number above 0"
+            raise ValueError(f"{place}: {type(game).__name__}.{attribute} must be {needed}, not {value!r}")
+    shape = getattr(game, "observation_shape", (1, 1, 1))
+    if len(shape) != 3:
+        raise ValueError(
+            f"{place}: {type(game).__name__}.observation_shape must be (planes, rows, columns), not {shape}; "
+            "a game on a line has one row"
+        )
 
 
 def _is_game(value: Any) -> TypeGuard[type[Game[Any]]]:

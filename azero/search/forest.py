@@ -52,6 +52,12 @@ class Forest(Generic[S]):
 
     def __init__(self, game: Game[S], evaluator: Evaluator, rule: Any, num_trees: int = 1) -> None:
         """`rule` is UCT(...) or PUCT(...)."""
+        if not hasattr(evaluator, "evaluate"):
+            raise TypeError(
+                f"an evaluator has a method evaluate, {evaluator!r} has none; ScriptedEvaluator wraps a function"
+            )
+        if isinstance(rule, type):
+            raise TypeError(f"a selection rule is needed, not its class: {rule.__name__}() instead of {rule.__name__}")
         self.game = game
         self.evaluator = evaluator
         self.rule = rule

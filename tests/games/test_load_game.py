@@ -103,3 +103,20 @@ def test_an_error_inside_a_module_is_not_taken_for_its_absence(heap_file, monkey
     heap_file.write_text("import a_module_that_is_missing")
     with pytest.raises(ModuleNotFoundError, match="a_module_that_is_missing"):
         load_game("heap_of_five:Heap")
+
+
+@pytest.mark.parametrize(
+    ("declaration", "named"),
+    [
+        ("num_actions = 1; max_game_length = 1", "name must be some text"),
+        ("name = 'x'; max_game_length = 1", "num_actions must be a whole number"),
+        ("name = 'x'; num_actions = 1; max_game_length = 1; observation_shape = (7,)", "a game on a line has one row"),
+    ],
+)
+def test_a_declaration_that_is_missing_or_wrong_is_named(tmp_path, declaration, named):
+    methods = ("initial_state", "current_player", "legal_actions", "step", "outcome")
+    body = "".join(f"    def {method}(self, *a): ...\n" for method in methods)
+    path = tmp_path / f"declared_{len(named)}.py"
+    path.write_text(f"from azero import Game\nclass Mine(Game):\n    {declaration}\n{body}")
+    with pytest.raises(ValueError, match=named):
+        load_game(f"{path}:Mine")

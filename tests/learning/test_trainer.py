@@ -357,6 +357,18 @@ def test_a_run_that_is_killed_again_and_again_ends_with_the_bytes_of_one_that_is
     assert contents(mine, 6) == contents(tmp_path / "straight", 6)
 
 
+def test_settings_that_a_run_refuses_do_not_stay_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    train_command.main([*TINY, "run=mine", "iterations=0"])
+    before = (tmp_path / "mine" / "config.yaml").read_text()
+    for words in (["network.channels=16"], ["game=connect4"]):
+        with pytest.raises(SystemExit):
+            train_command.main(train_command._with_saved_settings(["resume=mine", *words]))
+        assert (tmp_path / "mine" / "config.yaml").read_text() == before
+    train_command.main(train_command._with_saved_settings(["resume=mine", "iterations=1"]))
+    assert find_network(tmp_path / "mine").iteration == 1
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

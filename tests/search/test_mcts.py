@@ -383,3 +383,21 @@ def test_searches_with_one_seed_are_identical_whatever_was_searched_before() -> 
     assert first.visit_counts.tolist() == again.visit_counts.tolist()
     other = MCTS(C4, RolloutEvaluator(), UCT()).search(C4.initial_state(), Budget(500), 10)
     assert first.visit_counts.tolist() != other.visit_counts.tolist()
+
+
+def test_a_slip_in_what_a_search_is_made_of_is_named() -> None:
+    class Tupled:
+        def evaluate(self, batch: Any) -> Any:
+            return np.ones((len(batch), 7), np.float32), np.zeros(len(batch), np.float32)
+
+    class Silent:
+        def evaluate(self, batch: Any) -> Any:
+            return None
+
+    assert MCTS(C4, Tupled(), PUCT()).search(C4.initial_state(), Budget(5), 0).num_simulations == 5
+    with pytest.raises(EvaluatorError, match="Silent answered with a NoneType"):
+        MCTS(C4, Silent(), PUCT())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="ScriptedEvaluator wraps a function"):
+        MCTS(C4, len, PUCT())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"PUCT\(\) instead of PUCT"):
+        MCTS(C4, RolloutEvaluator(), PUCT)
