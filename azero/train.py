@@ -166,7 +166,7 @@ class _Screen:
     def __init__(self, console: Console, settings: TrainSettings) -> None:
         self.signal = 0  # the first one received that asks to stop
         self._console = console
-        self._opponent = settings.matches.opponent
+        self._opponents = settings.matches.opponents
         self._progress = Progress(
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
             console=console, transient=True,
@@ -205,10 +205,9 @@ class _Screen:
         )
         if metrics["learning/gradient_steps"]:
             line += f"loss: policy {metrics['learning/policy_loss']:.3f}, value {metrics['learning/value_loss']:.3f}"
-        score = metrics.get(f"score/{self._opponent}")
-        self._console.print(
-            line if score is None else f"{line}  score against {self._opponent}: {score:.0%}", highlight=False
-        )
+        scores = {opponent: metrics.get(f"score/{opponent}") for opponent in self._opponents}
+        measured = ", ".join(f"{opponent} {score:.0%}" for opponent, score in scores.items() if score is not None)
+        self._console.print(escape(f"{line}  score against {measured}" if measured else line), highlight=False)
 
 
 if __name__ == "__main__":

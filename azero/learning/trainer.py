@@ -57,16 +57,19 @@ class SearchSettings:
 
 @dataclass(frozen=True)
 class MatchesSettings:
-    """How progress is measured: matches against a player that never changes."""
+    """How progress is measured: matches against players that never change."""
 
-    opponent: str = "uct:200"  # a player, as in azero.arena
+    opponents: tuple[str, ...] = ("uct:200", "uct:1000")  # players, as in azero.arena; the last decides what is best
     every: int = 5  # iterations between matches, >= 1; there is one at the end in any case
     games: int = 20  # of a match, >= 0; 0 measures nothing
     simulations: int = 50  # of the learned player's search for each action, >= 1
 
     def __post_init__(self) -> None:
         """Raises ValueError for a value out of range or an unknown player."""
-        parse_player(self.opponent)
+        if not self.opponents:
+            raise ValueError("matches.opponents must name a player; matches.games=0 plays no matches")
+        for opponent in self.opponents:
+            parse_player(opponent)
         for name, least in (("every", 1), ("games", 0), ("simulations", 1)):
             if getattr(self, name) < least:
                 raise ValueError(f"matches.{name} must be at least {least}, got {getattr(self, name)}")
@@ -138,7 +141,8 @@ class Trainer(Generic[S]):
         self.iteration = 0  # the last one that is committed
         self.counters: dict[str, Any] = {"games": 0, "positions": 0, "seconds": 0.0} | _no_best(settings.matches)
         self._stream = draw(settings.seed, 0)
-        parse_player(settings.matches.opponent).make(game)  # better to hear of a wrong one before the first match
+        for opponent in settings.matches.opponents:  # better to hear of a wrong one before the first match
+            parse_player(opponent).make(game)
         self._replay = Replay(game, settings.replay, directory / REPLAY_DIRECTORY)
         self._learner = Learner(game, settings.network, settings.learner, settings.seed, settings.device)
         checkpoint = load_latest(directory)
@@ -207,21 +211,24 @@ class Trainer(Generic[S]):
         self.watcher.on_wait()
 
     def _measure(self, iteration: int) -> dict[str, float]:
-        """Matches of the network with search, and of the network alone, against the player that never changes."""
+        """Matches of the network with search, and of the network alone, against the players that never change."""
         matches = self.settings.matches
         evaluator = NetworkEvaluator(self._learner.network(iteration), self.settings.device)
         rule, budget = self.settings.search.rule(), Budget(matches.simulations)
-        searching = self._score(iteration, lambda: SearchPlayer(MCTS(self.game, evaluator, rule), budget))
-        alone = self._score(iteration, lambda: NetworkPlayer(self.game, evaluator))
+        scores: dict[str, float] = {}
+        for opponent in matches.opponents:
+            searching = self._score(iteration, opponent, lambda: SearchPlayer(MCTS(self.game, evaluator, rule), budget))
+            alone = self._score(iteration, opponent, lambda: NetworkPlayer(self.game, evaluator))
+            scores |= {f"score/{opponent}": searching, f"score/{opponent}/network_alone": alone}
         if searching >= self.counters["best_score"]:
             self.counters |= {"best": iteration, "best_score": searching}
-        return {f"score/{matches.opponent}": searching, f"score/{matches.opponent}/network_alone": alone}
+        return scores
 
-    def _score(self, iteration: int, learned: Callable[[], Player[S]]) -> float:
+    def _score(self, iteration: int, opponent: str, learned: Callable[[], Player[S]]) -> float:
         matches = self.settings.matches
         settings = MatchSettings(matches.games, seed=draw(draw(self._stream, _MATCHES), iteration))
-        makers = [learned, lambda: parse_player(matches.opponent).make(self.game)]
-        self.watcher.on_phase(iteration, f"match against {matches.opponent}", matches.games)
+        makers = [learned, lambda: parse_player(opponent).make(self.game)]
+        self.watcher.on_phase(iteration, f"match against {opponent}", matches.games)
         records = []
         with closing(play_match(self.game, makers, settings)) as games:
             for record in games:
@@ -266,5 +273,5 @@ class Trainer(Generic[S]):
 
 def _no_best(matches: MatchesSettings) -> dict[str, Any]:
     """The counters of a run without a best checkpoint: scores are compared only if they were measured alike."""
-    measured = f"{matches.games} games, {matches.simulations} simulations, {matches.opponent}"
+    measured = f"{matches.games} games, {matches.simulations} simulations, {matches.opponents[-1]}"
     return {"best": 0, "best_score": -1.0, "measured": measured}

@@ -32,7 +32,8 @@ TINY = [
     "game=tictactoe", "selfplay.games=8", "selfplay.simulations=8", "network.channels=8", "network.blocks=1",
     "network.value_hidden=8", "network.head_channels=4", "learner.batch_size=32", "learner.threads=1",
     "selfplay.threads=1",
-    "matches.games=2", "matches.every=1", "matches.simulations=4", "matches.opponent=random", "rollout_simulations=20",
+    "matches.games=2", "matches.every=1", "matches.simulations=4", "matches.opponents=[random]",
+    "rollout_simulations=20",
 ]  # fmt: skip
 
 
@@ -190,6 +191,15 @@ def test_the_last_iteration_is_measured_whichever_limit_ends_the_run(tmp_path: P
         assert trainer.counters["best"] == trainer.iteration == len(rows)
 
 
+def test_each_opponent_has_its_scores_and_the_last_decides_what_is_best(tmp_path: Path) -> None:
+    directory = run_in(tmp_path, "run")
+    trainer = train(directory, iterations=1, matches=dataclasses.replace(tiny().matches, opponents=("random", "uct:5")))
+    row = read_metrics(directory / "metrics.csv")[-1]
+    names = ["score/random", "score/random/network_alone", "score/uct:5", "score/uct:5/network_alone"]
+    assert all(0 <= float(row[name]) <= 1 for name in names)
+    assert trainer.counters["best_score"] == float(row["score/uct:5"])
+
+
 def test_a_score_in_other_matches_does_not_compare(tmp_path: Path) -> None:
     directory = run_in(tmp_path, "run")
     trainer = train(directory, iterations=2)
@@ -221,7 +231,7 @@ def test_an_iteration_that_could_not_be_committed_leaves_no_hole(
 
 @pytest.mark.parametrize(("opponent", "named"), [("human", "human"), ("azero:nowhere@5", "nowhere")])
 def test_an_opponent_that_cannot_play_is_heard_of_at_once(tmp_path: Path, opponent: str, named: str) -> None:
-    matches = dataclasses.replace(tiny().matches, opponent=opponent)
+    matches = dataclasses.replace(tiny().matches, opponents=("random", opponent))
     with pytest.raises((ValueError, OSError), match=named):
         train(run_in(tmp_path, "run"), matches=matches)
 
@@ -278,7 +288,8 @@ def test_training_lowers_the_loss_and_changes_what_the_network_says(tmp_path: Pa
         (SearchSettings, {"c_puct": float("inf")}, "c_puct"),
         (SearchSettings, {"fpu_reduction": 3.0}, "fpu_reduction"),
         (MatchesSettings, {"every": 0}, "every"),
-        (MatchesSettings, {"opponent": "utc:100"}, "uct"),
+        (MatchesSettings, {"opponents": ("utc:100",)}, "uct"),
+        (MatchesSettings, {"opponents": ()}, "opponents"),
     ],
 )
 def test_settings_out_of_range_are_refused_by_name(kind: Any, settings: dict[str, Any], named: str) -> None:
