@@ -19,11 +19,7 @@ from azero.config import command, saved_words, settings_changes, settings_text
 from azero.games import load_game
 from azero.learning.files import write_durably
 from azero.learning.trainer import Trainer, TrainingSettings
-
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks
-    fcntl = None  # type: ignore[assignment]
+from azero.players.series import locked
 
 CONFIG_FILE = "config.yaml"
 
@@ -54,7 +50,7 @@ def main(settings: TrainSettings) -> None:
     if place.endswith(".py"):  # so that the run can be resumed from anywhere
         settings = replace(settings, game=f"{Path(place).absolute()}:{class_name}")
     directory = _run_directory(settings)
-    with _locked(directory):
+    with locked(directory):
         console.print(f"{'Going on with' if settings.resume else 'Training'} {game.name} in {escape(str(directory))}")
         if not settings.resume:
             _save_settings(directory, settings)
@@ -114,21 +110,6 @@ def _run_directory(settings: TrainSettings) -> Path:
             directory.mkdir(parents=True)
             break
     return directory
-
-
-@contextmanager
-def _locked(directory: Path) -> Iterator[None]:
-    """Keep other processes out of the run's directory; the system opens the lock when this one ends, however it does.
-
-    Raises ValueError if another process trains there.
-    """
-    with (directory / ".lock").open("w") as file:
-        if fcntl:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise ValueError(f"another azero.train is at work in {directory}") from None
-        yield
 
 
 def _save_settings(directory: Path, settings: TrainSettings) -> list[str]:

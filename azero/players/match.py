@@ -156,6 +156,26 @@ def _choose(
     return action
 
 
+def match_openings(game: Game[S], settings: MatchSettings) -> list[tuple[int, ...]]:
+    """The openings of a match: number i is that of the games 2 i and 2 i + 1. A longer match begins with the same."""
+    num_openings = (settings.num_games + 1) // 2
+    return random_openings(game, num_openings, settings.num_opening_moves, draw(settings.seed, _OPENINGS))
+
+
+def play_match_game(
+    game: Game[S],
+    pair: Sequence[Player[S]],
+    index: int,
+    opening: Sequence[int],
+    settings: MatchSettings,
+    stop: threading.Event | None = None,
+) -> GameRecord:
+    """Game number `index` of a match between the players of `pair`; the first one has the first seat in even games."""
+    seated = pair if index % 2 == 0 else pair[::-1]
+    stream = draw(draw(settings.seed, _GAMES), index)
+    return replace(play_game(game, seated, opening, stream, settings, stop), index=index)
+
+
 def play_match(
     game: Game[S], makers: Sequence[Callable[[], Player[S]]], settings: MatchSettings
 ) -> Generator[GameRecord]:
@@ -164,9 +184,7 @@ def play_match(
     A maker gives a new player, one for each of the games that run side by side. Closing the iterator, or an interrupt,
     stops the games within one move.
     """
-    openings = random_openings(
-        game, (settings.num_games + 1) // 2, settings.num_opening_moves, draw(settings.seed, _OPENINGS)
-    )
+    openings = match_openings(game, settings)
     num_workers = min(settings.num_workers, settings.num_games)
     pairs: SimpleQueue[list[Player[S]]] = SimpleQueue()
     for _ in range(num_workers):
@@ -176,9 +194,7 @@ def play_match(
     def play(index: int) -> GameRecord:
         pair = pairs.get()
         try:
-            seated = pair if index % 2 == 0 else pair[::-1]
-            stream = draw(draw(settings.seed, _GAMES), index)
-            return replace(play_game(game, seated, openings[index // 2], stream, settings, stop), index=index)
+            return play_match_game(game, pair, index, openings[index // 2], settings, stop)
         finally:
             pairs.put(pair)
 

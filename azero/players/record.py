@@ -14,7 +14,8 @@ Like PGN, a game is header lines in brackets, an empty line, and the actions as 
 
     3 2 3 3 ...
 
-No clock time is written, so that the same seed gives the same bytes.
+No clock time is written, so that the same seed gives the same bytes; where times are what is measured, a last header
+[seconds "0.312405 0.029514"] has those that each side thought.
 """
 
 import re
@@ -32,6 +33,7 @@ S = TypeVar("S", bound=Hashable)
 _RESULTS = {1.0: "1-0", 0.0: "0-1", 0.5: "1/2-1/2", None: "*"}
 _POINTS = {text: points for points, text in _RESULTS.items()}
 _HEADERS = ("game", "index", "first", "second", "opening", "moves", "simulations", "result", "ending")
+_CLOCK = "seconds"  # the header that may be left out
 _HEADER_LINE = re.compile(r'\[(\w+) "(.*)"\]')
 _LINE_WIDTH = 100
 
@@ -77,8 +79,8 @@ def points_of_first(game: Game[S], state: S) -> float:
     return 0.5 if won_by is None else 1.0 - won_by
 
 
-def record_text(game: Game[Any], record: GameRecord) -> str:
-    """One game as text, ending with a line break."""
+def record_text(game: Game[Any], record: GameRecord, clock: bool = False) -> str:
+    """One game as text, ending with a line break; with `clock` the times are in it."""
     values = (
         record.game,
         record.index,
@@ -88,8 +90,10 @@ def record_text(game: Game[Any], record: GameRecord) -> str:
         " ".join(str(spent.num_simulations) for spent in record.spent),
         _RESULTS[record.points],
         record.ending,
+        " ".join(f"{spent.seconds:.6f}" for spent in record.spent),
     )
-    lines = [f'[{name} "{" ".join(str(value).split())}"]' for name, value in zip(_HEADERS, values, strict=True)]
+    names = (*_HEADERS, _CLOCK) if clock else _HEADERS
+    lines = [f'[{name} "{" ".join(str(value).split())}"]' for name, value in zip(names, values, strict=False)]
     words = " ".join(_word(game, action) for action in record.actions)
     actions = wrap(words, _LINE_WIDTH, break_long_words=False, break_on_hyphens=False)
     return "\n".join([*lines, "", *actions, ""])
@@ -131,13 +135,17 @@ def _word(game: Game[Any], action: int) -> str:
 
 
 def _parse(lines: list[str], game: Game[Any], actions: dict[str, int]) -> GameRecord:
-    matches = [_HEADER_LINE.fullmatch(line) for line in lines[: len(_HEADERS)]]
-    headers = {match[1]: match[2] for match in matches if match}
-    if tuple(headers) != _HEADERS or any(line.startswith("[") for line in lines[len(_HEADERS) :]):
+    head = [line for line in lines if line.startswith("[")]
+    headers = {match[1]: match[2] for match in map(_HEADER_LINE.fullmatch, head) if match}
+    well_formed = len(headers) == len(head) and lines[: len(head)] == head
+    clock = headers.pop(_CLOCK, "0 0").split()
+    if tuple(headers) != _HEADERS or not well_formed:
         raise ValueError(f"the headers must be {', '.join(_HEADERS)}, in this order, once each")
     if headers["game"] != game.name:
         raise ValueError(f"a game of {headers['game']}, not of {game.name}")
-    words = " ".join(lines[len(_HEADERS) :]).split()
+    if len(clock) != 2 or not all(re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", word) for word in clock):
+        raise ValueError(f"{_CLOCK} must be two times like 0.25, not {' '.join(clock)!r}")
+    words = " ".join(lines[len(head) :]).split()
     unknown = [word for word in words if word not in actions]
     if unknown:
         raise ValueError(f"{unknown[0]!r} is no action of this game")
@@ -152,7 +160,10 @@ def _parse(lines: list[str], game: Game[Any], actions: dict[str, int]) -> GameRe
         actions=tuple(actions[word] for word in words),
         points=_POINTS[headers["result"]],
         ending=headers["ending"],
-        spent=(Spent(moves[0], simulations[0]), Spent(moves[1], simulations[1])),
+        spent=(
+            Spent(moves[0], simulations[0], float(clock[0])),
+            Spent(moves[1], simulations[1], float(clock[1])),
+        ),
     )
 
 

@@ -1,5 +1,6 @@
 import pickle
 import re
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,16 @@ def test_a_record_is_text_that_a_person_can_read(tmp_path: Path) -> None:
     assert record_text(TTT, WON) == TEXT
     assert read(tmp_path, TEXT) == [WON]
     assert read(tmp_path, "") == []
+
+
+def test_times_are_written_where_they_are_asked_for(tmp_path: Path) -> None:
+    timed = replace(WON, spent=(Spent(2, 40, 0.3124054), Spent(1, 0, 0.0295)))
+    text = TEXT.replace('[ending "X wins"]', '[ending "X wins"]\n[seconds "0.312405 0.029500"]')
+    assert record_text(TTT, timed) == TEXT
+    assert record_text(TTT, timed, clock=True) == text
+    assert [spent.seconds for record in read(tmp_path, f"{text}\n{TEXT}") for spent in record.spent] == [
+        0.312405, 0.0295, 0, 0,
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("game", [Connect4(), Worded()])
@@ -111,6 +122,10 @@ def test_an_old_file_is_never_overwritten(tmp_path: Path) -> None:
         ('[moves "2 1"]', '[moves "2"]', "moves must be 2 whole numbers"),
         ('[index "3"]\n', "", "the headers must be game, index, first"),
         ('[index "3"]', "[index 3]", "the headers must be"),
+        ('[index "3"]', '[index "3"]\n[index "3"]', "the headers must be"),
+        ('wins"]', 'wins"]\n\n[seconds "1 1"]', "the headers must be"),
+        ('wins"]', 'wins"]\n[seconds "1"]', "seconds must be two times like 0.25, not '1'"),
+        ('wins"]', 'wins"]\n[seconds "1 -1"]', "seconds must be two times like 0.25, not '1 -1'"),
         ('[game "tictactoe"]', '[game "connect4"]', "a game of connect4, not of tictactoe"),
     ],
 )
