@@ -36,6 +36,7 @@ from azero.games.suggest import suggestion
 T = TypeVar("T")
 
 _OVERRIDE = re.compile(r"\+{0,2}([A-Za-z_][\w.]*)=(.*)", re.DOTALL)
+_VERBATIM = ("game", "state", "moves", "player")  # options whose values have a notation of their own
 _REASONS = {
     "converted to Integer": "a whole number is needed",
     "converted to Float": "a number is needed",
@@ -178,7 +179,7 @@ def _compose(schema: type[Any], name: str, words: Sequence[str], positional: str
     groups = _groups(name)
     known = [*_options(structured), *groups]
     overrides: list[str] = []
-    direct: dict[str, Any] = {}  # what goes past hydra's grammar: words, and a game, which may be a path
+    direct: dict[str, Any] = {}  # what goes past hydra's grammar
     for word in words:
         match = _OVERRIDE.fullmatch(word)
         if match is None and not positional:
@@ -187,9 +188,9 @@ def _compose(schema: type[Any], name: str, words: Sequence[str], positional: str
             direct.setdefault(positional, []).append(word)
         elif match[1] not in known:
             raise ValueError(f"unknown option {match[1]!r};{suggestion(match[1], known)} --help lists the options")
-        elif match[1] == "game":
-            direct["game"] = match[2]
-            overrides += _game_override(match[2], groups)
+        elif match[1] in _VERBATIM:
+            direct[match[1]] = match[2]
+            overrides += _game_override(match[2], groups) if match[1] == "game" else []
         else:
             overrides.append(word)
     ConfigStore.instance().store("schema", structured)

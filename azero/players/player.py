@@ -18,6 +18,7 @@ from azero.evaluators.evaluator import Evaluation, Evaluator, checked
 from azero.evaluators.rollout import RolloutEvaluator
 from azero.games.batch import batch_of
 from azero.games.game import Game
+from azero.search.forest import Forest
 from azero.search.mcts import MCTS, Budget, SearchResult, best_action, sample_action
 
 S = TypeVar("S", bound=Hashable)
@@ -117,6 +118,11 @@ class SearchPlayer(Player[S]):
         self._mcts = mcts
         self._budget = budget
         self._num_sampled_moves = num_sampled_moves
+
+    @property
+    def forest(self) -> Forest[S]:
+        """The tree of the last search, number 0, to be looked at."""
+        return self._mcts._forest
 
     def start(self, stream: int) -> None:
         """Begin a new game with an empty tree."""

@@ -1,0 +1,243 @@
+"""python -m azero.analyze: what a search thinks of a position, and how it comes to think so."""
+
+import inspect
+import textwrap
+from collections.abc import Hashable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from rich.console import Console
+from rich.table import Table
+
+from azero._jit import draw
+from azero.config import command
+from azero.evaluators.rollout import RolloutEvaluator
+from azero.games import load_game
+from azero.games.game import Game, GameOverError, result_text
+from azero.players.player import SearchPlayer
+from azero.players.spec import parse_player
+from azero.search.forest import Forest
+from azero.search.mcts import SearchResult
+from azero.search.picture import MAX_NODES, check_picture_path, save_picture
+from azero.search.trace import Simulation, trace_simulation
+from azero.search.view import Edge, Node, TreeView, value_text, view
+
+S = TypeVar("S", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class AnalyzeSettings:
+    """What is looked at, and how closely."""
+
+    game: str = "connect4"  # a name, or path/to/file.py:Class
+    state: str | None = None  # the position, as the game shows it to people; null: the start
+    moves: str = ""  # actions played from there, as in moves='3 3 2'
+    player: str = "uct:10000"  # who searches: an uct or azero player
+    num_variations: int = 3  # the most visited actions whose principal variations are shown, >= 0
+    picture: str | None = None  # a new file for a picture of the tree, .svg or .png
+    num_nodes: int = 30  # in the picture, 1 to 200
+    step: bool = False  # go through the search one simulation at a time, from an empty tree
+    steps: int | None = None  # go through so many simulations without asking
+    seed: int = 0  # fixes all that is drawn, >= 0
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for what cannot be shown."""
+        for name in ("num_variations", "seed", "steps"):
+            if (getattr(self, name) or 0) < 0:
+                raise ValueError(f"{name} must be at least 0, got {getattr(self, name)}")
+        if not 1 <= self.num_nodes <= MAX_NODES:
+            raise ValueError(f"num_nodes must be 1 to {MAX_NODES}, got {self.num_nodes}")
+        if self.picture is not None:
+            check_picture_path(Path(self.picture))
+
+
+@command(AnalyzeSettings, "analyze")
+def main(settings: AnalyzeSettings) -> None:
+    """Search one position, and show what the search found and the tree that it grew.
+
+        python -m azero.analyze game=connect4 moves='3 3 2' picture=tree.svg
+        python -m azero.analyze game=tictactoe moves='4 0' player=uct:200,c=0.7 step=true
+
+    Every value is between -1, a loss, and +1, a win, for the player who is named; q is the mean value of an action's
+    simulations for the player who takes it. With step=true, or steps=5 where nobody can be asked, each simulation is
+    gone through: select, expand, simulate, backup.
+    """
+    game = load_game(settings.game)
+    player = parse_player(settings.player).make(game)
+    if not isinstance(player, SearchPlayer):
+        raise ValueError(f"player must be one that searches, such as uct:1000, not {settings.player!r}")
+    state = _position(game, settings)
+    console = Console(markup=False, emoji=False, highlight=False, soft_wrap=True)
+    console.print(f"{game.name}, {game.player_names[game.current_player(state)]} to move\n")
+    console.print(game.state_text(state), end="\n\n")
+    stream = draw(settings.seed, 0)
+    if settings.step or settings.steps is not None:
+        _Walk(player.forest, console).walk(state, stream, settings.steps)
+        tree = view(player.forest)
+    else:
+        player.start(stream)
+        result = player.search(state, stream)
+        tree = view(player.forest)
+        _show_result(console, tree, player.name, result)
+    _show_tree(console, tree, settings.num_variations)
+    if settings.picture is not None:
+        title = f"{game.name}, {game.player_names[tree.root.player]} to move: {player.name}"
+        save_picture(tree, Path(settings.picture), settings.num_nodes, title)
+        console.print(f"\nThe picture is in {Path(settings.picture).absolute()}")
+
+
+def _position(game: Game[S], settings: AnalyzeSettings) -> S:
+    """The state to look at. Raises ValueError if there is none, GameOverError if it is finished."""
+    state = game.initial_state() if settings.state is None else game.parse_state(settings.state)
+    for move in settings.moves.split():
+        state = game.step(state, game.check_action(state, game.parse_action(move)))
+    if game.is_terminal(state):
+        raise GameOverError(f"the game is over: {result_text(game, state)}")
+    return state
+
+
+def _show_result(console: Console, tree: TreeView[Any], name: str, result: SearchResult) -> None:
+    """The root's actions, the most visited first."""
+    game, root = tree.game, tree.root
+    spent = f"{result.num_simulations} simulations in {1000 * result.seconds:.0f} ms"
+    value = f"value {value_text(result.value)} for {game.player_names[root.player]}"
+    console.print(f"{name}: {value} after {spent}", end="\n\n")
+    table = _table("action", "visits", "q", "prior", "share")
+    for edge in tree.ranked(root):
+        share = edge.visits / max(1, result.visit_counts.sum())
+        table.add_row(*_cells(game, edge), f"{share:.1%}")
+    console.print(table, "")
+
+
+def _show_tree(console: Console, tree: TreeView[Any], num_variations: int) -> None:
+    """The principal variations, and the tree's size and shape."""
+    variations = tree.principal_variations(num_variations)
+    if variations:
+        console.print("principal variations, with visits and q of their first action")
+        table = _table("line", "visits", "q")
+        for line in variations:
+            actions = " ".join(tree.game.action_text(edge.action) for edge in line)
+            table.add_row(actions, str(line[0].visits), value_text(line[0].q))
+        console.print(table, "")
+    size = tree.statistics()
+    at_depth = " ".join(map(str, size.nodes_at_depth))
+    console.print(
+        f"tree: {size.num_nodes} nodes, {size.num_states} different states, {size.num_finished} finished games\n"
+        f"depth: {len(size.nodes_at_depth) - 1}, {size.mean_depth:.1f} on average; nodes by depth: {at_depth}\n"
+        f"branching: {size.mean_legal:.1f} legal actions at a node, {size.mean_tried:.1f} of them tried"
+    )
+
+
+def _cells(game: Game[Any], edge: Edge) -> list[str]:
+    """An edge as it stands in tables: action, visits, q, prior."""
+    q = value_text(edge.q) if edge.visits else "-"
+    return [game.action_text(edge.action), str(edge.visits), q, f"{edge.prior:.3f}"]
+
+
+def _table(first: str, *others: str) -> Table:
+    table = Table(box=None, header_style="dim", padding=(0, 1))
+    table.add_column(first, no_wrap=True)
+    for header in others:
+        table.add_column(header, justify="right", no_wrap=True)
+    return table
+
+
+class _Walk(Generic[S]):
+    """A search that is gone through simulation by simulation."""
+
+    def __init__(self, forest: Forest[S], console: Console) -> None:
+        self._forest = forest
+        self._game = forest.game
+        self._console = console
+
+    def walk(self, state: S, stream: int, steps: int | None) -> None:
+        """Show the root's evaluation and `steps` simulations after it; without a number ask before each."""
+        rule = self._forest.rule
+        self._console.print(f"Leaves are valued by {self._evaluator}.\nActions are selected by {rule}:\n")
+        self._console.print(textwrap.indent(inspect.getdoc(rule) or "", "    "), end="\n\n")
+        self._forest.set_root(0, state, stream)
+        shown = 0
+        while steps is None or shown < steps + 1:  # the first one evaluates the root
+            self._show(trace_simulation(self._forest))
+            shown += 1
+            if steps is None and not self._goes_on():
+                break
+
+    def _goes_on(self) -> bool:
+        """Ask whether to show another simulation, and run those that are to be skipped before it."""
+        answer = None
+        while answer is None or not (answer in ("", "q") or answer.isdigit()):
+            try:
+                answer = self._console.input("Enter: the next one; a number: skip so many; q: the end ").strip()
+            except EOFError:
+                answer = "q"
+        self._forest.grow(0, int(self._forest.tree.visits[0, 0]) + int(answer if answer.isdigit() else 0))
+        return answer != "q"
+
+    def _show(self, simulation: Simulation[S]) -> None:
+        self._console.rule(f"simulation {simulation.number}")
+        self._show_choices(simulation)
+        self._show_leaf(simulation)
+        self._show_changes(simulation)
+
+    def _name(self, player: int) -> str:
+        return self._game.player_names[player]
+
+    def _show_choices(self, simulation: Simulation[S]) -> None:
+        print = self._console.print
+        print("SELECT", "from the root down to a leaf" if simulation.choices else "nothing: the tree is empty")
+        for node, edges, chosen in simulation.choices:
+            where = f"after {self._actions(node)}" if node.depth else "at the root"
+            print(f"{where}: {self._name(node.player)} to move, N = {node.visits - 1}")
+            table = _table("", "action", "visits", "q", "prior")
+            for edge in edges:
+                table.add_row("->" * (edge == chosen), *_cells(self._game, edge))
+            print(table)
+
+    def _actions(self, node: Node[S]) -> str:
+        return " ".join(self._game.action_text(edge.action) for edge in node.path[1:])
+
+    def _show_leaf(self, simulation: Simulation[S]) -> None:
+        game, leaf, print = self._game, simulation.leaf, self._console.print
+        mover, value = self._name(leaf.player), value_text(leaf.evaluation)
+        if simulation.is_new:
+            print(f"\nEXPAND the state after {self._actions(leaf)}" if leaf.depth else "\nEXPAND the root")
+        else:
+            print(f"\nEXPAND nothing: the state after {self._actions(leaf)} is in the tree already")
+        print(game.state_text(leaf.state))
+        edges = view(self._forest).edges(leaf)
+        if edges:
+            priors = ", ".join(f"{game.action_text(edge.action)} ({edge.prior:.2f})" for edge in edges)
+            print(f"{mover} to move; new edges with their priors: {priors}")
+            print(f"\nSIMULATE {self._evaluator}: {value} for {mover}, who is to move")
+        else:
+            print(f"no edges: the game is over, {result_text(game, leaf.state)}")
+            print(f"\nSIMULATE nothing: the result is {value} for {mover}, who would be next to move")
+
+    @property
+    def _evaluator(self) -> str:
+        evaluator = self._forest.evaluator
+        if isinstance(evaluator, RolloutEvaluator):
+            return f"rollouts to the end of the game, {evaluator.num_rollouts} for each leaf"
+        return type(evaluator).__name__
+
+    def _show_changes(self, simulation: Simulation[S]) -> None:
+        value, mover = value_text(simulation.leaf.evaluation), self._name(simulation.leaf.player)
+        print = self._console.print
+        print(f"\nBACKUP {value} for {mover}, from the leaf to the root; with the other sign where the other chose")
+        table = _table("edge", "chosen by", "adds", "visits", "total", "q")
+        for before, after in simulation.changes:
+            table.add_row(
+                self._game.action_text(after.action) if after.action >= 0 else "to the root",
+                self._name(after.chooser),
+                value_text(after.total - before.total),
+                f"{before.visits} -> {after.visits}",
+                f"{before.total:+.2f} -> {after.total:+.2f}",
+                f"{value_text(before.q) if before.visits else '-'} -> {value_text(after.q)}",
+            )
+        print(table, "")
+
+
+if __name__ == "__main__":
+    main()

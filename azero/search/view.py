@@ -1,0 +1,176 @@
+"""What a search tree holds, told for people: its nodes and edges, the lines it expects, its size.
+
+Nothing here changes a tree, and nothing here is fast: a kernel reads the arrays themselves.
+"""
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import count
+from typing import Generic, NamedTuple, TypeVar
+
+from azero.games.game import Game
+from azero.search.forest import Forest
+from azero.search.tree import Tree
+
+S = TypeVar("S", bound=Hashable)
+
+
+class Edge(NamedTuple):
+    """A legal action at a node, and what the simulations that took it have brought."""
+
+    number: int  # its place in the tree's arrays
+    chooser: int  # the player who may take it; the edge to the root: the player to move there
+    action: int  # -1 for the edge to the root
+    visits: int
+    total: float  # sum of the values backed up, for the chooser
+    prior: float
+    child: int  # the node it leads to; -1 until that is planted
+
+    @property
+    def q(self) -> float:
+        """The mean value for the chooser, in [-1, 1]; 0 without any visit."""
+        return self.total / max(1, self.visits)
+
+    def q_for(self, player: int) -> float:
+        """The mean value for a player."""
+        return self.q if player == self.chooser else -self.q
+
+
+class Node(NamedTuple, Generic[S]):
+    """A state in the tree, and one way to it."""
+
+    number: int  # its place in the tree's arrays
+    state: S
+    player: int  # to move
+    evaluation: float  # what the evaluator, or a finished game, is worth to that player
+    path: tuple[Edge, ...]  # from the edge to the root to the edge to this node
+
+    @property
+    def depth(self) -> int:
+        """Actions from the root."""
+        return len(self.path) - 1
+
+    @property
+    def visits(self) -> int:
+        """Simulations that came this way; the one that planted the node is the first of them."""
+        return self.path[-1].visits
+
+
+class TreeStatistics(NamedTuple):
+    """The size and the shape of a tree."""
+
+    num_nodes: int
+    num_states: int  # different ones among them
+    num_finished: int  # nodes that are finished games
+    nodes_at_depth: tuple[int, ...]  # beginning with the root, the one node at depth 0
+    mean_legal: float  # legal actions of the unfinished nodes
+    mean_tried: float  # of these, those that lead to a node, where at least one does
+
+    @property
+    def mean_depth(self) -> float:
+        """How deep the nodes lie, on average."""
+        return sum(depth * num for depth, num in enumerate(self.nodes_at_depth)) / self.num_nodes
+
+
+@dataclass(frozen=True)
+class TreeView(Generic[S]):
+    """One tree, read-only; it must have a root, which the first simulation plants."""
+
+    game: Game[S]
+    root_state: S
+    tree: Tree
+    b: int = 0
+
+    @property
+    def root(self) -> Node[S]:
+        """The root."""
+        return self._node((self.edge(0, int(self.tree.player[self.b, 0])),), self.root_state)
+
+    def edge(self, number: int, chooser: int) -> Edge:
+        """The edge at a place in the tree's arrays, where `chooser` chooses."""
+        tree, at = self.tree, (self.b, number)
+        action, visits, child = int(tree.action[at]), int(tree.visits[at]), int(tree.child[at])
+        return Edge(number, chooser, action, visits, float(tree.total[at]), float(tree.prior[at]), child)
+
+    def edges(self, node: Node[S]) -> list[Edge]:
+        """All legal actions of a node in ascending order; none in a finished game."""
+        first, last = self.tree.first_edge[self.b, node.number : node.number + 2].tolist()
+        return sorted((self.edge(number, node.player) for number in range(first, last)), key=lambda edge: edge.action)
+
+    def ranked(self, node: Node[S]) -> list[Edge]:
+        """All legal actions of a node, the most visited first, of several the one with the higher q."""
+        return sorted(self.edges(node), key=lambda edge: (edge.visits, edge.total, edge.number), reverse=True)
+
+    def children(self, node: Node[S]) -> Iterator[Node[S]]:
+        """The nodes below a node that have been planted."""
+        for edge in self.edges(node):
+            if edge.child >= 0:
+                yield self.follow(node, edge)
+
+    def follow(self, node: Node[S], edge: Edge) -> Node[S]:
+        """The planted node that an edge of `node` leads to."""
+        return self._node((*node.path, edge), self.game.step(node.state, edge.action))
+
+    def nodes(self) -> Iterator[Node[S]]:
+        """Every node, the most visited first and none before its parent."""
+        order = count()  # of equally visited nodes the one that was found first
+        heap = [(-self.root.visits, next(order), self.root)]
+        while heap:
+            node = heappop(heap)[2]
+            yield node
+            for child in self.children(node):
+                heappush(heap, (-child.visits, next(order), child))
+
+    def principal_variations(self, num: int) -> list[list[Edge]]:
+        """What is expected after each of the `num` most visited actions: it goes on with the most visited reply."""
+        return [self._variation(edge) for edge in self.ranked(self.root)[:num] if edge.visits > 0]
+
+    def statistics(self) -> TreeStatistics:
+        """The tree's size and shape. It takes time: some seconds for a million nodes."""
+        states, nodes_at_depth = set(), []
+        num_finished = num_legal = num_inner = num_tried = 0
+        level = [self.root]
+        while level:
+            nodes_at_depth.append(len(level))
+            below: list[Node[S]] = []
+            for node in level:
+                edges, children = self.edges(node), list(self.children(node))
+                states.add(node.state)
+                num_finished += not edges
+                num_legal += len(edges)
+                num_inner += bool(children)
+                num_tried += len(children)
+                below += children
+            level = below
+        num_nodes = sum(nodes_at_depth)
+        return TreeStatistics(
+            num_nodes=num_nodes,
+            num_states=len(states),
+            num_finished=num_finished,
+            nodes_at_depth=tuple(nodes_at_depth),
+            mean_legal=num_legal / max(1, num_nodes - num_finished),
+            mean_tried=num_tried / max(1, num_inner),
+        )
+
+    def _variation(self, edge: Edge) -> list[Edge]:
+        node, line, best = self.root, [], [edge]
+        while best and best[0].visits > 0:
+            line += best
+            node = self.follow(node, best[0])
+            best = self.ranked(node)[:1]
+        return line
+
+    def _node(self, path: tuple[Edge, ...], state: S) -> Node[S]:
+        number, tree = path[-1].child, self.tree
+        return Node(number, state, int(tree.player[self.b, number]), float(tree.value[self.b, number]), path)
+
+
+def view(forest: Forest[S], b: int = 0) -> TreeView[S]:
+    """Tree b of a forest, as it stands; later simulations show in it, or not."""
+    return TreeView(forest.game, forest.roots[b], forest.tree, b)
+
+
+def value_text(value: float) -> str:
+    """A value with its sign and two digits."""
+    return f"{round(value, 2) + 0.0:+.2f}"  # never -0.00
