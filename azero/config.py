@@ -99,7 +99,7 @@ def settings_text(settings: Any) -> str:
 def saved_words(path: Path) -> list[str]:
     """The settings in a config file as words of a command line, each of which reads back as the same value."""
     saved = _flat(OmegaConf.load(path))
-    return [f"{key}={value if key == 'game' else _text(value, _quoted)}" for key, value in saved.items()]
+    return [f"{key}={value if key in _VERBATIM else _text(value, _quoted)}" for key, value in saved.items()]
 
 
 def _flat(config: Any, prefix: str = "") -> dict[str, Any]:
