@@ -125,7 +125,7 @@ def _show_tree(console: Console, tree: TreeView[Any], num_variations: int) -> No
     console.print(
         f"tree: {size.num_nodes} nodes, {size.num_states} different states, {size.num_finished} finished games\n"
         f"depth: {len(size.nodes_at_depth) - 1}, {size.mean_depth:.1f} on average; nodes by depth: {at_depth}\n"
-        f"branching: {size.mean_legal:.1f} legal actions at a node, {size.mean_tried:.1f} of them tried"
+        f"branching: {size.mean_legal:.1f} legal actions at an unfinished node; {size.mean_tried:.1f} tried where any is"
     )
 
 

@@ -20,7 +20,7 @@ _MIN_WIDTH, _HEAD = 7.5, 0.9  # inches, of the whole and of what stands above th
 _GAP, _DROP, _MARGIN, _PAD = 0.14, 0.6, 0.3, 0.06  # inches beside a box, below it, around all, and within a box
 MAX_NODES = 200  # in a picture
 _DPI = 130
-_GREY, _BLACK, _PLAYED = "#8a8a8a", "#000000", "#b000b0"
+_GREY, _BLACK, _PLAYED = "#757575", "#000000", "#8a00a8"
 _COLOURS = ("#e8857a", "#ffffff", "#7db3e8")  # of a lost, an even and a won box
 
 
@@ -172,7 +172,7 @@ class _Sheet(Generic[S]):
         numbers = result_text(game, node.state) if finished else value_text(value)
         self._write(x, bottom - _PAD - _LINE / 2, f"{node.visits}  {numbers}")
         if place.num_hidden:
-            self._write(x + self._width / 2, bottom + 0.02, f"+{place.num_hidden}", ha="right", va="top", color=_GREY)
+            self._write(x + self._width / 2, bottom + 0.04, f"+{place.num_hidden}", ha="right", va="top", color=_GREY)
 
     def draw_board(self, place: Place[S]) -> None:
         """The board of a node, letter by letter."""
@@ -192,15 +192,17 @@ class _Sheet(Generic[S]):
         """The title, and what colours, numbers and lines mean."""
         view, down = self._view, self.figure.get_figheight()
         me = view.game.player_names[view.root.player]
-        self._write(_MARGIN, 0.25, title, size=11, weight="bold", ha="left")
-        num_nodes = int(view.tree.size[view.b])
+        size = min(11.0, 110 * (self._across - 2 * _MARGIN) / max(1, len(title)))  # a letter is 0.65 as wide as high
+        self._write(_MARGIN, 0.25, title, size=size, weight="bold", ha="left")
+        num_nodes, num_shown = int(view.tree.size[view.b]), len(self._places)
+        which = f"All {num_nodes}" if num_shown == num_nodes else f"The {num_shown} most visited of {num_nodes}"
         legend = (
-            f"The {len(self._places)} most visited of {num_nodes} nodes, with their visits and value for {me}.\n"
+            f"{which} nodes, with their visits and value for {me}.\n"
             "The wider a line, the more visits. Heavy frame: the game is over. +3: three more children."
         )
         self._write(_MARGIN, 0.42, legend, size=8, ha="left", va="top", color="#444444")
-        size = (1.3 / self._across, 0.12 / down)
-        scale = self.figure.add_axes((1 - (1.3 + 2 * _MARGIN) / self._across, 1 - 0.35 / down, *size))
+        corner = 1 - (1.3 + 2 * _MARGIN) / self._across, 1 - 0.58 / down
+        scale = self.figure.add_axes((*corner, 1.3 / self._across, 0.12 / down))
         bar = self.figure.colorbar(self._scale, cax=scale, orientation="horizontal", ticks=[-1, 0, 1])
         bar.ax.tick_params(labelsize=7, length=2)
         bar.ax.set_xticklabels([f"{me} loses", "even", f"{me} wins"])

@@ -127,30 +127,34 @@ class TreeView(Generic[S]):
         return [self._variation(edge) for edge in self.ranked(self.root)[:num] if edge.visits > 0]
 
     def statistics(self) -> TreeStatistics:
-        """The tree's size and shape. It takes time: some seconds for a million nodes."""
-        states, nodes_at_depth = set(), []
-        num_finished = num_legal = num_inner = num_tried = 0
-        level = [self.root]
+        """The tree's size and shape. It plays out every action in the tree: some seconds for a million nodes."""
+        tree, step = self.tree, self.game.step
+        first = tree.first_edge[self.b].tolist()
+        child, action = tree.child[self.b].tolist(), tree.action[self.b].tolist()
+        states, seen = {self.root_state}, {0}
+        nodes_at_depth, num_legal, num_tried = [], [], []
+        level = [(0, self.root_state)]
         while level:
             nodes_at_depth.append(len(level))
-            below: list[Node[S]] = []
-            for node in level:
-                edges, children = self.edges(node), list(self.children(node))
-                states.add(node.state)
-                num_finished += not edges
-                num_legal += len(edges)
-                num_inner += bool(children)
-                num_tried += len(children)
-                below += children
+            below: list[tuple[int, S]] = []
+            for node, state in level:
+                edges = range(first[node], first[node + 1])
+                tried = [edge for edge in edges if child[edge] >= 0]
+                num_legal.append(len(edges))
+                num_tried.append(len(tried))
+                for edge in tried:
+                    if child[edge] not in seen:
+                        seen.add(child[edge])
+                        below.append((child[edge], step(state, action[edge])))
+            states.update(state for _, state in below)
             level = below
-        num_nodes = sum(nodes_at_depth)
         return TreeStatistics(
-            num_nodes=num_nodes,
+            num_nodes=len(num_legal),
             num_states=len(states),
-            num_finished=num_finished,
+            num_finished=num_legal.count(0),
             nodes_at_depth=tuple(nodes_at_depth),
-            mean_legal=num_legal / max(1, num_nodes - num_finished),
-            mean_tried=num_tried / max(1, num_inner),
+            mean_legal=_mean_positive(num_legal),
+            mean_tried=_mean_positive(num_tried),
         )
 
     def _variation(self, edge: Edge) -> list[Edge]:
@@ -169,6 +173,11 @@ class TreeView(Generic[S]):
 def view(forest: Forest[S], b: int = 0) -> TreeView[S]:
     """Tree b of a forest, as it stands; later simulations show in it, or not."""
     return TreeView(forest.game, forest.roots[b], forest.tree, b)
+
+
+def _mean_positive(counts: list[int]) -> float:
+    positive = [count for count in counts if count > 0]
+    return sum(positive) / max(1, len(positive))
 
 
 def value_text(value: float) -> str:

@@ -30,7 +30,7 @@ def test_it_shows_the_position_the_actions_and_the_tree(capsys: pytest.CaptureFi
     assert [line.split()[0] for line in lines[1].splitlines()] == [row[0] for row in rows[:3]]
     assert re.search(r"^tree: \d+ nodes, \d+ different states, \d+ finished games$", said, re.MULTILINE)
     assert re.search(r"^depth: \d, \d\.\d on average; nodes by depth: 1 7 \d+ ", said, re.MULTILINE)
-    assert re.search(r"^branching: \d\.\d legal actions at a node, \d\.\d of them tried$", said, re.MULTILINE)
+    assert re.search(r"^branching: \d\.\d legal actions at an unfinished node; \d\.\d tried where any is$", said, re.MULTILINE)
 
 
 def test_the_position_can_be_given_as_it_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
