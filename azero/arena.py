@@ -11,8 +11,6 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from azero.config import command
 from azero.games import load_game
@@ -21,6 +19,7 @@ from azero.players.match import MatchReport, MatchSettings, play_match, report
 from azero.players.rating import fit_ratings
 from azero.players.record import GameRecord, write_records
 from azero.players.spec import PlayerSpec, parse_player
+from azero.screen import progress_bar, text_table
 
 _Matches = dict[tuple[int, int], list[GameRecord]]  # the games of each two players, by their places in the list
 
@@ -75,9 +74,7 @@ def _play(
     game: Game[Any], specs: Sequence[PlayerSpec], settings: MatchSettings, matches: _Matches
 ) -> Iterator[GameRecord]:
     """Play all matches, putting every game into `matches` as it ends, with a progress bar."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with progress_bar() as progress:
         for pair in combinations(range(len(specs)), 2):
             first, second = (specs[place] for place in pair)
             task = progress.add_task(f"{escape(first.name)} - {escape(second.name)}", total=settings.num_games)
@@ -101,7 +98,7 @@ def _show(console: Console, game: Game[Any], specs: Sequence[PlayerSpec], matche
         console.print()
     if len(specs) > 2:
         console.print("[bold]all games together[/]")
-        table = _table("player", "points", "Elo, 95 %")
+        table = text_table("player", "points", "Elo, 95 %")
         ratings = fit_ratings(points)
         for place in sorted(range(len(specs)), key=lambda place: -ratings[place].elo):
             table.add_row(escape(specs[place].name), f"{sum(points[place]):g}", ratings[place].text())
@@ -111,12 +108,12 @@ def _show(console: Console, game: Game[Any], specs: Sequence[PlayerSpec], matche
 def _show_match(console: Console, game: Game[Any], names: tuple[str, str], summary: MatchReport) -> None:
     num_games = summary.score.num_games + summary.num_cut_short
     console.print(f"[bold]{escape(names[0])} against {escape(names[1])}[/], {game.name}, {num_games} games")
-    results = _table("", "won", "drawn", "lost", "score, 95 %", "Elo, 95 %")
+    results = text_table("", "won", "drawn", "lost", "score, 95 %", "Elo, 95 %")
     for seat, score in enumerate((summary.as_first, summary.as_second)):
         results.add_row(f"as {game.player_names[seat]}", *map(str, score), score.text())
     results.add_row("together", *map(str, summary.score), summary.score.text(), summary.score.elo_text())
     console.print(results)
-    costs = _table("player", "simulations/move", "ms/move", "forfeits")
+    costs = text_table("player", "simulations/move", "ms/move", "forfeits")
     for name, spent, num_forfeits in zip(names, summary.spent, summary.num_forfeits, strict=True):
         means = [total / max(1, spent.num_moves) for total in (spent.num_simulations, 1000 * spent.seconds)]
         costs.add_row(escape(name), f"{means[0]:.0f}", f"{means[1]:.1f}", str(num_forfeits))
@@ -125,14 +122,6 @@ def _show_match(console: Console, game: Game[Any], names: tuple[str, str], summa
     console.print(f" distinct games: {summary.num_distinct} of {num_games}{repeats}")
     if summary.num_cut_short:
         console.print(f" cut short, without a result and not in the score: {summary.num_cut_short}")
-
-
-def _table(first: str, *others: str) -> Table:
-    table = Table(box=None, header_style="dim", padding=(0, 1))
-    table.add_column(first)
-    for header in others:
-        table.add_column(header, justify="right", no_wrap=True)
-    return table
 
 
 if __name__ == "__main__":

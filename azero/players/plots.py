@@ -1,0 +1,161 @@
+"""Pictures of a sweep: strength and speed over the parameter, as PNG. No display is needed."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, LogLocator
+
+from azero.players.points import SELF, Point, Template
+from azero.players.rating import Score, wilson_interval
+
+_COLOURS = ("#0b6e99", "#d9730d", "#4d8b31", "#9b51a5", "#b03a48", "#8a6d3b")
+_SEATS = ("#0b6e99", "#d9730d")  # of who moves first, and second
+_DRAWS = "#8a8f98"
+_LOGARITHMIC = 20  # an axis is logarithmic if its largest value is so many times the smallest
+_SHIFT = 0.006  # of curves at the same place
+
+
+def draw_sweep(path: Path, points: Sequence[Point], title: str, parameter: str, seats: tuple[str, str]) -> None:
+    """Draw a panel for each opponent, then the time of a move and the simulations in a second.
+
+    `points` are those with games, at least one of a template that is not constant; `seats` are the names of the sides.
+    A constant template is a horizontal line. Scores have 95 % intervals.
+    """
+    opponents = list(dict.fromkeys(point.template.opponent for point in points))
+    axis = _Axis([point.value for point in points if not point.template.is_constant])
+    num_panels = len(opponents) + 2
+    columns = 2 if num_panels == 4 else 3
+    rows = -(-num_panels // columns)
+    figure = Figure(figsize=(4.6 * columns, 3.9 * rows + 0.3), dpi=110, layout="constrained")
+    figure.suptitle(title, fontweight="bold")
+    panels = [figure.add_subplot(rows, columns, number + 1) for number in range(num_panels)]
+    for panel, opponent in zip(panels, opponents, strict=False):
+        met = [point for point in points if point.template.opponent == opponent]
+        (_draw_mirror if opponent == SELF else _draw_opponent)(panel, axis, met, seats)
+        panel.set_ylim(-0.03, 1.03)
+    _draw_cost(panels[-2], axis, points, "seconds a move", lambda point: point.milliseconds / 1000)
+    _draw_cost(panels[-1], axis, points, "simulations a second", lambda point: point.simulations_per_second)
+    for panel in panels:
+        axis.label(panel, parameter)
+        panel.grid(alpha=0.25)
+        panel.spines[["top", "right"]].set_visible(False)
+        if panel.get_legend_handles_labels()[0]:
+            panel.legend(fontsize=8, framealpha=0.7)
+    figure.savefig(path)
+
+
+class _Axis:
+    """Where the parameter's values lie: at the numbers that they are, or side by side."""
+
+    def __init__(self, values: Sequence[str]) -> None:
+        self._values = list(dict.fromkeys(values))
+        try:
+            self._places = {value: float(value) for value in self._values}
+            is_numeric = True
+        except ValueError:
+            self._places = {value: float(place) for place, value in enumerate(self._values)}
+            is_numeric = False
+        smallest, largest = min(self._places.values()), max(self._places.values())
+        self.is_logarithmic = is_numeric and smallest > 0 and largest >= _LOGARITHMIC * smallest
+        self._span = largest / smallest if self.is_logarithmic else largest - smallest
+
+    def places(self, points: Sequence[Point], shift: float = 0.0) -> list[float]:
+        """The points' places, moved to the right by a part of the axis, so that intervals do not hide each other."""
+        if self.is_logarithmic:
+            return [self._places[point.value] * self._span**shift for point in points]
+        return [self._places[point.value] + self._span * shift for point in points]
+
+    def label(self, panel: Axes, parameter: str) -> None:
+        """Write the values below a panel."""
+        panel.set_xlabel(parameter)
+        if self.is_logarithmic:
+            panel.set_xscale("log")
+            panel.minorticks_off()
+        panel.set_xticks(list(self._places.values()), self._values)
+        if len(self._values) > 6:
+            panel.tick_params("x", labelsize=8, labelrotation=30)
+
+
+def _curves(points: Sequence[Point]) -> dict[Template, list[Point]]:
+    curves: dict[Template, list[Point]] = {}
+    for point in points:
+        curves.setdefault(point.template, []).append(point)
+    return curves
+
+
+def _draw_opponent(panel: Axes, axis: _Axis, points: Sequence[Point], seats: tuple[str, str]) -> None:
+    panel.set_title(f"against {points[0].template.opponent}", fontsize=10)
+    panel.set_ylabel("score")
+    panel.axhline(0.5, color="black", linewidth=0.6, alpha=0.5)
+    curves = _curves(points)
+    num_moving = 0  # curves so far that are no lines
+    for number, (template, curve) in enumerate(curves.items()):
+        colours = _SEATS if len(curves) == 1 else (_COLOURS[number % len(_COLOURS)],) * 2
+        name = f"{template.player} " * (len(curves) > 1)
+        first = [point.as_first for point in curve]
+        second = [point.as_second for point in curve]
+        labels = [f"{name}as {seat}" for seat in seats]
+        if template.is_constant:
+            _draw_line(panel, first[0], labels[0], color=colours[0], linestyle=":")
+            _draw_line(panel, second[0], labels[1], color=colours[1], linestyle="-.")
+            continue
+        shift = _SHIFT * (2 * num_moving + 1)
+        num_moving += 1
+        _draw_scores(panel, axis.places(curve, -shift), first, labels[0], color=colours[0], marker="o")
+        _draw_scores(panel, axis.places(curve, shift), second, labels[1], color=colours[1], marker="s", linestyle="--")
+        if len(curves) == 1:
+            _draw_scores(panel, axis.places(curve), [point.score for point in curve], "both", color="black", marker=".")
+
+
+def _draw_mirror(panel: Axes, axis: _Axis, points: Sequence[Point], seats: tuple[str, str]) -> None:
+    panel.set_title("against itself", fontsize=10)
+    panel.set_ylabel("share of the games")
+    curves = _curves(points)
+    for template, curve in curves.items():
+        name = f"{template.player}: " * (len(curves) > 1)
+        scores = [point.score for point in curve]
+        shares = [
+            (f"{seats[0]} wins", _SEATS[0], [Score(s.wins, 0, s.num_games - s.wins) for s in scores]),
+            ("draw", _DRAWS, [Score(s.draws, 0, s.num_games - s.draws) for s in scores]),
+            (f"{seats[1]} wins", _SEATS[1], [Score(s.losses, 0, s.num_games - s.losses) for s in scores]),
+        ]
+        for shift, (text, colour, share) in zip((-_SHIFT, 0, _SHIFT), shares, strict=True):
+            if template.is_constant:
+                _draw_line(panel, share[0], f"{name}{text}", color=colour, linestyle=":")
+            else:
+                _draw_scores(panel, axis.places(curve, shift), share, f"{name}{text}", color=colour, marker="o")
+
+
+def _draw_scores(panel: Axes, places: Sequence[float], scores: Sequence[Score], label: str, **style: Any) -> None:
+    means = np.array([score.mean for score in scores])
+    bounds = np.array([wilson_interval(score.points, score.num_games) for score in scores]).T
+    reach = np.maximum(0, [means - bounds[0], bounds[1] - means])
+    panel.errorbar(places, means, reach, label=label, markersize=4, linewidth=1.4, elinewidth=1, capsize=2, **style)
+
+
+def _draw_line(panel: Axes, score: Score, label: str, **style: Any) -> None:
+    panel.axhline(score.mean, label=label, **style)
+    panel.axhspan(*wilson_interval(score.points, score.num_games), color=style["color"], alpha=0.12, linewidth=0)
+
+
+def _draw_cost(panel: Axes, axis: _Axis, points: Sequence[Point], name: str, measure: Callable[[Point], float]) -> None:
+    """One curve for each player: the mean over its matches, weighted by their moves."""
+    panel.set_title(name, fontsize=10)
+    players = list(dict.fromkeys(point.template.player for point in points if not point.template.is_constant))
+    for number, player in enumerate(players):
+        mine = [point for point in points if point.template.player == player]
+        merged: dict[str, Point] = {}
+        for point in mine:
+            before = merged.get(point.value)
+            merged[point.value] = point._replace(spent=before.spent.plus(point.spent)) if before else point
+        measured = [point for point in merged.values() if measure(point)]
+        colour = _COLOURS[number % len(_COLOURS)]
+        panel.plot(axis.places(measured), list(map(measure, measured)), "o-", color=colour, label=player, markersize=4)
+    if axis.is_logarithmic:
+        panel.set_yscale("log")
+        panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    panel.yaxis.set_major_formatter(EngFormatter(sep=""))

@@ -1,0 +1,180 @@
+"""python -m azero.sweep: strength and speed over a parameter, as tables and a picture."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from azero.config import command
+from azero.games.game import Game
+from azero.players.match import MatchSettings
+from azero.players.points import PLACE, SELF, Point, Template, measured
+from azero.players.rating import Score
+from azero.players.series import Series, open_series
+from azero.players.spec import parse_player
+from azero.screen import progress_bar, text_table
+
+
+@dataclass(frozen=True)
+class SweepSettings(MatchSettings):
+    """What a sweep is asked to measure."""
+
+    game: str = "connect4"  # a name, or path/to/file.py:Class
+    players: tuple[str, ...] = ()  # those measured, such as uct:1000,c={}; {} stands for the parameter
+    values: tuple[str, ...] = ()  # of the parameter: numbers or words
+    opponents: tuple[str, ...] = ("random",)  # whom each player meets; {} as above, self: the player itself
+    parameter: str = "parameter"  # what the values are, for the picture
+    name: str = "sweep"  # of the results
+    run: str | None = None  # the directory of the results; null: checkpoints/sweep/GAME-NAME
+    num_opening_moves: int = 0  # random moves that begin a game, >= 0; 0: the players make the variety
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for what cannot be measured."""
+        super().__post_init__()
+        if not any(PLACE in player for player in self.players):
+            raise ValueError("name a player with {} in place of the parameter, as in: python -m azero.sweep uct:{}")
+        for name in ("values", "opponents"):
+            if not getattr(self, name):
+                raise ValueError(f"{name} must not be empty")
+
+    def matches(self, opponent: str) -> list[tuple[Template, str]]:
+        """An opponent's matches, each with the parameter's value; for one that does not depend on it, any."""
+        return [
+            (template, value)
+            for template in (Template(player, opponent) for player in self.players)
+            for value in (self.values[:1] if template.is_constant else self.values)
+        ]
+
+
+@command(SweepSettings, "sweep", positional="players")
+def main(settings: SweepSettings) -> None:
+    """Measure strength and speed over a parameter: a table for each opponent, and a picture.
+
+        python -m azero.sweep game=tictactoe
+        python -m azero.sweep game=connect4 sweep=c
+        python -m azero.sweep "uct:{}" "uct:{},c=0.5" values=[10,100] opponents=[random,uct:1000] name=mine
+
+    A player or an opponent is written as in azero.arena; where it has {}, the values of the parameter go. Games begin
+    at the start, the players taking turns to move first. They are kept: the same command goes on where one was stopped,
+    and more values, opponents or games add to what is there; after a change of azero's code, name another run. Times
+    are the clock's: to compare times, leave the machine alone and take num_workers=1.
+    """
+    for opponent in settings.opponents:
+        for template, value in settings.matches(opponent):
+            for name in template.pair(value):
+                parse_player(name)  # better to hear of a wrong one now than after hours
+    game_name = settings.game.rpartition(":")[2].lower()
+    directory = Path(settings.run or f"checkpoints/sweep/{game_name}-{settings.name}").absolute()
+    console = _console()
+    with open_series(directory, settings.game, settings) as series:
+        try:
+            for opponent in settings.opponents:
+                try:
+                    _play(series, settings, opponent)
+                finally:
+                    _show(console, series.game, opponent, _points(series, settings, opponent))
+        finally:
+            points = [point for opponent in settings.opponents for point in _points(series, settings, opponent)]
+            if points:
+                _write(directory, series.game, settings, points)
+                console.print(f"The picture, the table and the games are in {escape(str(directory))}")
+
+
+def _console() -> Console:
+    """Standard output, where a table that goes to a file is as wide as it must be; and a colon makes no picture."""
+    console = Console(highlight=False, soft_wrap=True, emoji=False)
+    console.width = console.width if console.is_terminal else 200
+    return console
+
+
+def _play(series: Series, settings: SweepSettings, opponent: str) -> None:
+    """Play what an opponent's matches lack, with a progress bar."""
+    pairs = {template.pair(value) for template, value in settings.matches(opponent)}
+    num_kept = sum(len(series.records(pair, settings.num_games)) for pair in pairs)
+    with progress_bar() as progress:
+        total = len(pairs) * settings.num_games
+        task = progress.add_task(f"against {escape(opponent)}", total=total, completed=num_kept)
+        matches = [template.pair(value) for template, value in settings.matches(opponent)]
+        with closing(series.play(matches)) as games:
+            for _ in games:
+                progress.advance(task)
+
+
+def _points(series: Series, settings: SweepSettings, opponent: str) -> list[Point]:
+    """What the games so far say; a match without a result is left out."""
+    points = [
+        measured(template, value, series.records(template.pair(value), settings.num_games))
+        for template, value in settings.matches(opponent)
+    ]
+    return [point for point in points if point.score.num_games]
+
+
+def _show(console: Console, game: Game[Any], opponent: str, points: Sequence[Point]) -> None:
+    if not points:
+        return
+    against = "itself" if opponent == SELF else escape(opponent)
+    console.print(f"[bold]against {against}[/], {game.name}; won/drawn/lost in %")
+    seats = [f"as {name}" for name in game.player_names]
+    table = text_table("player", *seats, "score, 95 %", "games", "ms/move", "simulations/s")
+    for point in points:
+        speed = f"{point.milliseconds:.3f}", f"{point.simulations_per_second:,.0f}"
+        table.add_row(escape(point.player), *_results(point, 0), f"{point.score.num_games}", *speed)
+    console.print(table)
+    for point in points:
+        _show_remarks(console, point)
+    console.print()
+
+
+def _show_remarks(console: Console, point: Point) -> None:
+    name, num_games = escape(point.player), point.score.num_games
+    if point.template.opponent == SELF:
+        console.print(
+            f" {name} against itself: {num_games - point.score.draws or 'none'} of {num_games} games decisive"
+        )
+    if 2 * point.num_distinct < num_games:
+        console.print(f" {name}: only {point.num_distinct} different games among {num_games}")
+    if point.num_forfeits:
+        console.print(f" {name}: {point.num_forfeits} games were forfeits", style="red")
+
+
+def _results(point: Point, digits: int) -> tuple[str, str, str]:
+    """Percentages as first and as second player, and the score; against itself, that of who moves first."""
+    return _shares(point.as_first, digits), _shares(point.as_second, digits), point.score.text()
+
+
+def _shares(score: Score, digits: int) -> str:
+    return "/".join(f"{100 * count / score.num_games:.{digits}f}" for count in score) if score.num_games else "-"
+
+
+def _write(directory: Path, game: Game[Any], settings: SweepSettings, points: Sequence[Point]) -> None:
+    """Put the table and the picture beside the games."""
+    from azero.players.plots import draw_sweep  # only here: it brings matplotlib
+
+    (directory / "table.md").write_text(_markdown(game, points), encoding="utf-8")
+    title = f"{game.name}, {settings.num_games} games a point, 95 % intervals"
+    draw_sweep(directory / "picture.png", points, title, settings.parameter, game.player_names)
+
+
+def _markdown(game: Game[Any], points: Sequence[Point]) -> str:
+    """All results in one table: a row for each player, columns for each opponent."""
+    opponents = list(dict.fromkeys(point.template.opponent for point in points))
+    met = {(point.template.player, point.value, point.template.opponent): point for point in points}
+    header = ["player"]
+    for opponent in opponents:
+        against = "itself" if opponent == SELF else opponent
+        header += [f"against {against}: as {game.player_names[0]}", f"as {game.player_names[1]}", "score, 95 %"]
+    rows = [[*header, "ms a move"], ["---"] + ["---:"] * len(header)]
+    for player, value in dict.fromkeys((player, value) for player, value, _ in met):
+        mine = [met.get((player, value, opponent)) for opponent in opponents]
+        known = [point for point in mine if point]
+        cells = [cell for point in mine for cell in (_results(point, 1) if point else ("-",) * 3)]
+        rows.append([known[0].player, *cells, f"{known[0].milliseconds:.3f}"])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+if __name__ == "__main__":
+    main()
