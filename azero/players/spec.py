@@ -3,16 +3,20 @@
     random                  any legal action
     flat:100                flat Monte Carlo, 100 rollouts a move
     uct:1000                tree search by UCT with random rollouts, 1000 simulations a move
+    minimax:4               minimax, 4 plies deep
+    alphabeta:8             the same by alpha-beta; alone, `alphabeta` looks on until it knows how perfect play ends
     azero:PATH@200          tree search by PUCT with a trained network, 200 simulations a move
     network:PATH            the network's policy alone, without search
     human                   a person at the terminal; in azero.play only
 
-PATH is a run, one of its checkpoints, or a file of weights. In place of simulations, `0.5s` is half a second a move,
-and `1000,0.5s` whichever comes first. Options follow after commas, as in `uct:1000,c=1.0,sampled=4`:
+PATH is a run, one of its checkpoints, or a file of weights. In place of simulations, or of plies for alphabeta, `0.5s`
+is half a second a move, and `1000,0.5s` whichever comes first. Options follow after commas, as in
+`uct:1000,c=1.0,sampled=4`:
 
     c=1.0                   exploration (uct and azero; its meaning and default are those of `UCT` and `PUCT`)
     rollout=heuristic       rollouts take immediate wins and prevent the opponent's (flat and uct); default: random
     rollouts=4              rollouts for each simulation (uct)
+    nodes=100000            states to visit for a move (alphabeta)
     sampled=4               the first 4 moves of a game are drawn in proportion to their visits (uct and azero)
 """
 
@@ -24,7 +28,9 @@ from azero.evaluators.network import load_network
 from azero.evaluators.rollout import HeuristicPolicy, RandomPolicy, RolloutEvaluator
 from azero.games.game import Game
 from azero.games.suggest import suggestion
+from azero.players.minimax import MinimaxPlayer
 from azero.players.player import FlatPlayer, NetworkPlayer, Player, RandomPlayer, SearchPlayer
+from azero.search.alphabeta import AlphaBeta, Limits
 from azero.search.mcts import MCTS, Budget
 from azero.search.puct import PUCT
 from azero.search.uct import UCT
@@ -97,6 +103,18 @@ def _read_uct(text: str) -> _Maker:
     return lambda game: SearchPlayer(MCTS(game, evaluator, rule), budget, values.get("sampled", 0))
 
 
+def _read_minimax(text: str) -> _Maker:
+    values = _values(text, "depth")
+    if "depth" not in values:
+        raise ValueError("the plies to look ahead are missing")
+    return lambda game: MinimaxPlayer(game, AlphaBeta(game, prunes=False, table_size=0), Limits(**values))
+
+
+def _read_alphabeta(text: str) -> _Maker:
+    limits = Limits(**_values(text, "depth", "seconds", "nodes"))
+    return lambda game: MinimaxPlayer(game, AlphaBeta(game), limits)
+
+
 def _read_azero(text: str) -> _Maker:
     path, at, settings = text.rpartition("@")
     if not at:
@@ -125,12 +143,12 @@ def _path(text: str) -> str:
 
 
 def _values(text: str, *allowed: str) -> dict[str, Any]:
-    """The settings in `text`, by name: a bare number is "simulations", one that ends in s "seconds"."""
+    """The settings in `text`, by name: a bare number is the first one allowed, one that ends in s "seconds"."""
     values: dict[str, Any] = {}
     for word in text.split(",") if text else []:
         name, equals, value = (part.strip() for part in word.partition("="))
         if not equals:
-            name, value = "seconds" if word.endswith("s") else "simulations", name
+            name, value = "seconds" if word.endswith("s") else allowed[0], name
         if name not in allowed:
             raise ValueError(f"unknown {name!r};{suggestion(name, allowed)} allowed are {', '.join(allowed)}")
         setting = _READERS[name](name, value)
@@ -174,6 +192,8 @@ def _policy(name: str, text: str) -> RandomPolicy | HeuristicPolicy:
 
 _READERS: dict[str, Callable[[str, str], Any]] = {
     "simulations": _count,
+    "depth": _count,
+    "nodes": _count,
     "seconds": _seconds,
     "c": _number,
     "rollout": _policy,
@@ -184,6 +204,8 @@ _KINDS: dict[str, tuple[str, Callable[[str], _Maker]]] = {
     "random": ("random", _read_random),
     "flat": ("flat:100", _read_flat),
     "uct": ("uct:1000", _read_uct),
+    "minimax": ("minimax:4", _read_minimax),
+    "alphabeta": ("alphabeta:8", _read_alphabeta),
     "azero": ("azero:PATH@200", _read_azero),
     "network": ("network:PATH", _read_network),
     "human": ("human", _read_human),

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from azero.games import load_game
 from azero.games.tictactoe import TicTacToe
+from azero.players.minimax import MinimaxPlayer
 from azero.players.player import FlatPlayer, RandomPlayer, SearchPlayer
 from azero.players.spec import parse_player
 from tests.evaluators.networks import random_network
@@ -23,6 +24,10 @@ TTT = TicTacToe()
         ("uct:10", SearchPlayer),
         ("uct:0.01s", SearchPlayer),
         ("uct:20,0.5s", SearchPlayer),
+        ("minimax:2", MinimaxPlayer),
+        ("alphabeta:2", MinimaxPlayer),
+        ("alphabeta:2,0.5s,nodes=9", MinimaxPlayer),
+        ("alphabeta", MinimaxPlayer),
         (" uct:10,c=1.0,rollout=heuristic,rollouts=4,sampled=2 ", SearchPlayer),
     ],
 )
@@ -45,7 +50,7 @@ def test_a_budget_is_kept_to() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("", "unknown player ''; players are random, flat:100, uct:1000, azero:PATH@200, network:PATH, human"),
+        ("", "unknown player ''; players are random, flat:100, uct:1000, minimax:4, alphabeta:8, azero:PATH@200"),
         ("utc:100", "did you mean 'uct'?"),
         ("1000", "players are random"),
         ("uct", "the simulations of a move are missing; an example is uct:1000"),
@@ -68,6 +73,10 @@ def test_a_budget_is_kept_to() -> None:
         ("uct:10,c=inf", "c must be a number"),
         ("flat:0.5s", "unknown 'seconds'"),
         ("flat:", "the number of rollouts is missing"),
+        ("minimax", "the plies to look ahead are missing; an example is minimax:4"),
+        ("minimax:1s", "unknown 'seconds'"),
+        ("alphabeta:0", "depth must be a whole number from 1"),
+        ("alphabeta:5,c=1", "unknown 'c'; allowed are depth, seconds, nodes"),
         ("random:3", "nothing may follow"),
         ("azero:somewhere", "the simulations of a move are missing; an example is azero:PATH@200; the network without"),
         ("azero:somewhere@0", "the network without search is network:PATH"),

@@ -1,0 +1,186 @@
+"""Minimax and alpha-beta: what a position is worth when both sides play it perfectly.
+
+The search looks one ply deeper at a time; what it learned before tells where to look first.
+"""
+
+import time
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from azero.evaluators.rollout import PlainRules
+from azero.games.compiled import CompiledGame
+from azero.games.game import Game, GameOverError, result_text
+from azero.search.negamax import (
+    INFINITY,
+    is_proven,
+    new_line,
+    search,
+    search_packed,
+    set_root,
+    set_root_action,
+    value_of,
+)
+from azero.search.positions import PlainMemory, packed_memory, write_state
+from azero.search.tree import IntArray
+
+S = TypeVar("S", bound=Hashable)
+
+_SECONDS_PER_CHUNK = 0.002  # the clock is read about this often
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a search ends, whichever comes first; without any limit, when it knows the result of perfect play."""
+
+    depth: int | None = None  # plies to look ahead, >= 1
+    nodes: int | None = None  # states to visit, >= 0
+    seconds: float | None = None  # wall clock, >= 0
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a limit out of range."""
+        for name, limit, least in (("depth", self.depth, 1), ("nodes", self.nodes, 0), ("seconds", self.seconds, 0)):
+            if limit is not None and not limit >= least:
+                raise ValueError(f"{name} must be at least {least}, got {limit}")
+
+
+class Solution(NamedTuple):
+    """What a search found out about its root; the arrays are over its legal actions, in ascending order."""
+
+    actions: IntArray  # int32[L]
+    values: npt.NDArray[np.float64]  # float64[L], in [-1, 1], for the player to move
+    plies: IntArray  # int32[L]: actions to the end, this one included, if both play well; -1 if the value is 0
+    exact: npt.NDArray[np.bool_]  # bool[L]: proven to the end; others hold for the depth, or are at most that good
+    best_actions: tuple[int, ...]  # those of the highest value and, of these, the soonest wins or the latest losses
+    value: float  # of the best actions
+    num_plies: int  # likewise
+    is_exact: bool  # whether these are proven to the end
+    depth: int  # plies looked ahead in all lines; 0 if not even the first ply was finished
+    num_nodes: int  # states visited
+    seconds: float
+
+
+class _Root:
+    """What is known of each action of the root so far, in the search's scores."""
+
+    def __init__(self, actions: list[int]) -> None:
+        self.actions = np.array(actions, np.int32)
+        self.scores = np.zeros(len(actions), np.int64)
+        self.exact = np.zeros(len(actions), np.bool_)  # else at most as good
+        self.proven = np.zeros(len(actions), np.bool_)  # else true of the depth only
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a deeper search would find no other score of any action."""
+        return bool((self.proven & self.exact).all())
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether a deeper search would find neither another score of the best action nor one as good."""
+        best = int(self.scores.argmax())
+        decided = abs(value_of(int(self.scores[best]))[0]) == 1
+        return bool(self.proven[best] and self.exact[best] and (decided or self.proven.all()))
+
+
+class AlphaBeta(Generic[S]):
+    """Searches positions of one game; what its table holds of one search serves the next."""
+
+    def __init__(self, game: Game[S], prunes: bool = True, table_size: int = 1 << 20) -> None:
+        """With pruning off and a table of no entries it is plain minimax. Compiles, so that no search is late.
+
+        An entry takes 24 bytes and 8 for each number in a state; of a game in plain Python, the state. Raises
+        ValueError for a negative size.
+        """
+        if table_size < 0:
+            raise ValueError(f"table_size must be at least 0, got {table_size}")
+        self.game = game
+        self._prunes = prunes
+        num_plies = game.max_game_length + 1
+        self._line = new_line(num_plies, game.num_actions)
+        self._rules: Any = game.rules if isinstance(game, CompiledGame) else PlainRules(game)
+        self._memory: Any = (
+            packed_memory(game.initial_state(), num_plies, table_size)
+            if isinstance(game, CompiledGame)
+            else PlainMemory(num_plies, table_size)
+        )
+        self._chunk = 1
+        self.search(game.initial_state(), Limits(depth=1))
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget what the table holds."""
+        self._memory = self._memory.emptied()
+
+    def search(self, state: S, limits: Limits = Limits(), every_action: bool = False) -> Solution:
+        """Search `state`; of actions that are not best it tells only how good they are at most, unless asked for all.
+
+        Raises GameOverError for a finished game.
+        """
+        start = time.perf_counter()
+        game, line = self.game, self._line
+        if game.is_terminal(state):
+            raise GameOverError(f"this game of {game.name} is over: {result_text(game, state)}")
+        write_state(self._memory, 0, state)
+        set_root(line, game.current_player(state))
+        deadline = None if limits.seconds is None else start + limits.seconds
+        root, depth = _Root(list(game.legal_actions(state))), 0
+        max_depth = min(limits.depth or game.max_game_length, game.max_game_length)
+        while depth < max_depth and not (root.is_known if every_action else root.is_solved):
+            if not self._deepen(root, depth + 1, every_action, (limits.nodes, deadline)):
+                break
+            depth += 1
+        return _solution(root, depth, int(line.cursor[1]), time.perf_counter() - start)
+
+    def _deepen(self, root: _Root, depth: int, every_action: bool, end: tuple[int | None, float | None]) -> bool:
+        """Look `depth` plies ahead; returns False where that was interrupted, of which only what is proven is kept."""
+        scores, exact = root.scores.copy(), root.exact.copy()
+        best = -INFINITY
+        for i in np.argsort(-root.scores, kind="stable"):
+            floor = best - 1 if self._prunes and not every_action else -INFINITY
+            if not (root.proven[i] and (root.exact[i] or root.scores[i] <= floor)):
+                if not self._search_action(int(root.actions[i]), depth, floor, end):
+                    return False
+                scores[i], exact[i] = self._line.best[0], self._line.best[0] > floor
+                root.proven[i] = is_proven(self._line, 0)
+                if root.proven[i]:
+                    root.scores[i], root.exact[i] = scores[i], exact[i]
+            best = max(best, int(scores[i]))
+        root.scores, root.exact = scores, exact
+        return True
+
+    def _search_action(self, action: int, depth: int, floor: int, end: tuple[int | None, float | None]) -> bool:
+        """Search one action of the root; returns False where that was interrupted."""
+        line, (max_nodes, deadline) = self._line, end
+        set_root_action(line, action, depth, floor)
+        limit = INFINITY if max_nodes is None else max_nodes
+        run = search_packed if isinstance(self.game, CompiledGame) else search
+        while True:
+            before, now = int(line.cursor[1]), time.perf_counter()
+            if before >= limit or (deadline is not None and now >= deadline):
+                return False
+            if run(self._rules, self._memory, line, self._prunes, min(before + self._chunk, limit)):
+                return True
+            self._chunk = max(
+                1, min(2 * self._chunk, int(self._chunk * _SECONDS_PER_CHUNK / (time.perf_counter() - now)))
+            )
+
+
+def _solution(root: _Root, depth: int, num_nodes: int, seconds: float) -> Solution:
+    values, plies = zip(*map(value_of, root.scores.tolist()), strict=True)
+    best = int(root.scores.argmax())
+    return Solution(
+        actions=root.actions,
+        values=np.array(values),
+        plies=np.array(plies, np.int32),
+        exact=root.exact & root.proven,
+        best_actions=tuple(root.actions[root.scores == root.scores[best]].tolist()),
+        value=values[best],
+        num_plies=plies[best],
+        is_exact=root.is_solved,
+        depth=depth,
+        num_nodes=num_nodes,
+        seconds=seconds,
+    )

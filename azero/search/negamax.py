@@ -1,0 +1,249 @@
+"""Negamax with alpha-beta pruning (Knuth, Moore 1975), without recursion: it can stop anywhere and go on later.
+
+Written once over the rules; compiled where they are, interpreted for games in plain Python.
+
+A score is an integer that orders what both sides care about: the value first, in units of 1e-9, then the distance to
+the end, so that a win is better the sooner it comes and a loss the later. A draw has no distance. An unfinished
+position at the depth limit counts as a draw: a guess. A score that rests on one is nevertheless proven if it is a win
+or a loss, for then the winner's line of play avoids all guesses.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from azero._jit import compilable, kernel
+from azero.games.compiled import current_player, outcome, step, write_legal_actions
+from azero.search.positions import LongArray, find_entry, place_entry, read_state, write_state
+from azero.search.tree import IntArray
+
+_UNITS = 1_000_000_000  # in a value of 1
+_PLIES = 1 << 32  # in a unit
+WIN = _UNITS * _PLIES  # the score of a finished game that the player to move has won
+INFINITY = 1 << 62
+_UPPER, _EXACT, _LOWER = -1, 0, 1  # what a score in the table is to the true one
+_PROVEN = 1 << 30  # the depth of a score that no deeper search can change
+
+
+@compilable
+def score_of(value: float) -> int:
+    """The score of a finished game."""
+    return round(value * _UNITS) * _PLIES
+
+
+@compilable
+def farther(score: int) -> int:
+    """The same end, seen from one ply before."""
+    return score - 1 if score > 0 else score + 1 if score < 0 else 0
+
+
+@compilable
+def nearer(score: int) -> int:
+    """The same end, seen from one ply later."""
+    return score + 1 if score > 0 else score - 1 if score < 0 else 0
+
+
+def value_of(score: int) -> tuple[float, int]:
+    """The value in a score, and its plies to the end; -1 for a draw, whose length is nobody's concern."""
+    units = (score + _PLIES // 2) // _PLIES
+    return units / _UNITS, abs(units * _PLIES - score) if units else -1
+
+
+class Line(NamedTuple):
+    """The line of play that is being looked at, a row for each of its D plies; row 0 is the root."""
+
+    actions: IntArray  # int32[D, A]: the legal actions
+    num_actions: IntArray  # int32[D]
+    num_tried: IntArray  # int32[D]: of them, from the front
+    num_promoted: IntArray  # int32[D]: of them, put to the front because they did well in this state or beside it
+    player: IntArray  # int32[D]
+    depth: LongArray  # int64[D]: plies to look ahead
+    floor: LongArray  # int64[D]: only scores above it matter
+    alpha: LongArray  # int64[D]: the same, or the best score so far if that is higher
+    beta: LongArray  # int64[D]: a score as high as this ends the search of the row
+    best: LongArray  # int64[D]: the best score so far, for `player`
+    best_action: IntArray  # int32[D]
+    guessed: IntArray  # int32[D]: 1 if the score rests on a position at the depth limit
+    num_nodes_before: LongArray  # int64[D]
+    killers: IntArray  # int32[D, 2]: actions that lately ended the search of this row
+    history: LongArray  # int64[2, A]: how much each player's actions cut off anywhere
+    cursor: LongArray  # int64[2]: the row at work, and the number of states visited
+
+
+def new_line(num_plies: int, num_actions: int) -> Line:
+    """Room for D plies and A actions."""
+    ints, longs = np.zeros((6, num_plies), np.int32), np.zeros((6, num_plies), np.int64)
+    return Line(
+        actions=np.zeros((num_plies, num_actions), np.int32),
+        num_actions=ints[0],
+        num_tried=ints[1],
+        num_promoted=ints[2],
+        player=ints[3],
+        depth=longs[0],
+        floor=longs[1],
+        alpha=longs[2],
+        beta=longs[3],
+        best=longs[4],
+        best_action=ints[4],
+        guessed=ints[5],
+        num_nodes_before=longs[5],
+        killers=np.zeros((num_plies, 2), np.int32),
+        history=np.zeros((2, num_actions), np.int64),
+        cursor=np.zeros(2, np.int64),
+    )
+
+
+def set_root(line: Line, player: int) -> None:
+    """Begin with another root."""
+    line.player[0] = player
+    line.killers[:], line.history[:], line.cursor[:] = -1, 0, 0
+
+
+def set_root_action(line: Line, action: int, depth: int, floor: int) -> None:
+    """Prepare a search of one action of the root, `depth` plies deep; its score matters only above `floor`."""
+    line.actions[0, 0], line.num_actions[0], line.num_tried[0], line.num_promoted[0] = action, 1, 0, 1
+    line.floor[0] = line.alpha[0] = floor
+    line.beta[0], line.best[0], line.depth[0], line.guessed[0], line.cursor[0] = INFINITY, -INFINITY, depth, 0, 0
+
+
+@compilable
+def search(rules: Any, memory: Any, line: Line, prunes: bool, max_nodes: int) -> bool:
+    """Go on until the root's actions are searched, and return True, or until `max_nodes` states have been visited."""
+    ply = line.cursor[0]
+    while line.cursor[1] < max_nodes:
+        state = step(rules, read_state(memory, ply), _next_action(line, ply))
+        line.cursor[1] += 1
+        if _open(rules, memory, line, (ply + 1, prunes), state):
+            ply += 1
+            continue
+        while _is_done_after(line, ply, prunes):
+            if ply == 0:
+                return True
+            _close(memory, line, ply)
+            ply -= 1
+    line.cursor[0] = ply
+    return False
+
+
+@compilable
+def _next_action(line: Line, ply: int) -> int:
+    """The most promising action of those not tried yet."""
+    i = line.num_tried[ply]
+    line.num_tried[ply] = i + 1
+    actions = line.actions[ply]
+    if i >= line.num_promoted[ply]:
+        history, best = line.history[line.player[ply]], i
+        for j in range(i + 1, line.num_actions[ply]):
+            if history[actions[j]] > history[actions[best]]:
+                best = j
+        actions[i], actions[best] = actions[best], actions[i]
+    return int(actions[i])
+
+
+@compilable
+def _promote(line: Line, ply: int, action: int) -> None:
+    """Put an action, if it is legal, behind those that were promoted before."""
+    first = line.num_promoted[ply]
+    for j in range(first, line.num_actions[ply]):
+        if line.actions[ply, j] == action:
+            line.actions[ply, j] = line.actions[ply, first]
+            line.actions[ply, first] = action
+            line.num_promoted[ply] = first + 1
+
+
+@compilable
+def _open(rules: Any, memory: Any, line: Line, at: tuple[int, bool], state: Any) -> bool:
+    """Begin with `state` in the row `at[0]`; returns whether there is anything to search, else its score stands."""
+    ply, prunes = at
+    player, num_actions = current_player(rules, state), write_legal_actions(rules, state, line.actions[ply])
+    line.player[ply] = player
+    line.guessed[ply] = 0
+    if num_actions == 0:
+        line.best[ply] = score_of(outcome(rules, state))
+        return False
+    depth = line.depth[ply - 1] - 1
+    if depth == 0:
+        line.best[ply], line.guessed[ply] = 0, 1
+        return False
+    alpha, beta = nearer(line.alpha[ply - 1]), nearer(line.beta[ply - 1])
+    if player != line.player[ply - 1]:
+        alpha, beta = -beta, -alpha
+    if prunes:  # nobody wins or loses in less than a ply
+        beta = min(beta, farther(WIN))
+        line.best[ply] = beta if alpha >= beta else -farther(WIN)
+        if alpha >= beta or beta <= -farther(WIN):
+            return False
+    write_state(memory, ply, state)
+    entry = find_entry(memory, ply)
+    if entry >= 0 and (memory.depth[entry] == depth or memory.depth[entry] == _PROVEN):
+        score, bound = memory.score[entry], memory.bound[entry]
+        if bound == _EXACT or (bound == _LOWER and score >= beta) or (bound == _UPPER and score <= alpha):
+            line.best[ply], line.guessed[ply] = score, 1 if memory.depth[entry] != _PROVEN else 0
+            return False
+    line.depth[ply], line.floor[ply], line.alpha[ply], line.beta[ply] = depth, alpha, alpha, beta
+    line.best[ply], line.num_nodes_before[ply] = -INFINITY, line.cursor[1]
+    line.num_actions[ply], line.num_tried[ply], line.num_promoted[ply] = num_actions, 0, 0
+    if entry >= 0:
+        _promote(line, ply, memory.action[entry])
+    _promote(line, ply, line.killers[ply, 0])
+    _promote(line, ply, line.killers[ply, 1])
+    return True
+
+
+@compilable
+def _is_done_after(line: Line, ply: int, prunes: bool) -> bool:
+    """Take over the score of the row below; returns whether nothing more is to be searched in this one."""
+    below_it = ply + 1
+    score = farther(line.best[below_it])
+    if line.player[below_it] != line.player[ply]:
+        score = -score
+    if score > line.best[ply]:
+        line.best[ply], line.best_action[ply] = score, line.actions[ply, line.num_tried[ply] - 1]
+    if prunes and score >= line.beta[ply]:  # which holds whatever the other actions are worth
+        line.guessed[ply] = line.guessed[below_it]
+        return True
+    line.guessed[ply] |= line.guessed[below_it]
+    if prunes:
+        line.alpha[ply] = max(line.alpha[ply], score)
+    return bool(line.num_tried[ply] == line.num_actions[ply])
+
+
+@compilable
+def _bound(line: Line, ply: int) -> int:
+    """What the best score of a row is to the score at its depth."""
+    best = line.best[ply]
+    return _LOWER if best >= line.beta[ply] else _EXACT if best > line.floor[ply] else _UPPER
+
+
+@compilable
+def is_proven(line: Line, ply: int) -> bool:
+    """Whether the best score of a row is, as the bound that it is, true however deep one searches."""
+    best, bound = line.best[ply], _bound(line, ply)
+    if line.guessed[ply] == 0 or best * bound > 0:  # a win that needs no guess, or a loss
+        return True
+    return bool(bound == _EXACT and abs(best) >= WIN - line.depth[ply])  # nor is there a faster one
+
+
+@compilable
+def _close(memory: Any, line: Line, ply: int) -> None:
+    """Keep what was found out about a row."""
+    best_action, depth, bound = line.best_action[ply], line.depth[ply], _bound(line, ply)
+    if is_proven(line, ply):
+        line.guessed[ply] = 0
+    entry = place_entry(memory, ply, line.cursor[1] - line.num_nodes_before[ply])
+    if entry >= 0:
+        memory.score[entry] = line.best[ply]
+        memory.depth[entry] = depth if line.guessed[ply] else _PROVEN
+        memory.bound[entry] = bound
+        memory.action[entry] = best_action
+    if bound == _LOWER:
+        line.history[line.player[ply], best_action] += depth * depth
+        if line.killers[ply, 0] != best_action:
+            line.killers[ply, 1] = line.killers[ply, 0]
+            line.killers[ply, 0] = best_action
+
+
+@kernel
+def search_packed(rules: Any, memory: Any, line: Line, prunes: bool, max_nodes: int) -> bool:
+    """`search` for compiled rules."""
+    return search(rules, memory, line, prunes, max_nodes)
