@@ -60,8 +60,8 @@ def main(settings: SweepSettings) -> None:
 
     A player or an opponent is written as in azero.arena; where it has {}, the values of the parameter go. Games begin
     at the start, the players taking turns to move first. They are kept: the same command goes on where one was stopped,
-    and more values, opponents or games add to what is there; after a change of azero's code, name another run. Times
-    are the clock's: to compare times, leave the machine alone and take num_workers=1.
+    and more values, opponents or games add to what is there. Times are the clock's: to compare times, leave the
+    machine alone and take num_workers=1.
     """
     for opponent in settings.opponents:
         for template, value in settings.matches(opponent):
@@ -81,6 +81,8 @@ def main(settings: SweepSettings) -> None:
             points = [point for opponent in settings.opponents for point in _points(series, settings, opponent)]
             if points:
                 _write(directory, series.game, settings, points)
+                if not series.is_current:
+                    console.print("Some games are of another version of azero: to measure this one, name another run")
                 console.print(f"The picture, the table and the games are in {escape(str(directory))}")
 
 

@@ -5,6 +5,7 @@ for more matches or more games, plays what is missing and no game twice: a game 
 the settings, which `settings.json` holds, so that games of other settings never join them.
 """
 
+import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Iterator
@@ -54,7 +55,7 @@ class Series:
         self._spec = game
         self._path = directory / "games.txt"
         self._records: dict[Pair, list[GameRecord]] = defaultdict(list)
-        self._check_settings()
+        self.is_current = self._check_settings()  # False if azero's code has changed since the first game
         for record in self._read():
             games = self._records[_pair(record)]
             if record.index != len(games):
@@ -88,11 +89,13 @@ class Series:
                 self._records[_pair(record)].append(record)
                 yield _pair(record), record
 
-    def _check_settings(self) -> None:
+    def _check_settings(self) -> bool:
+        """Raise ValueError if the games here are of other settings; tell whether they are of the same code."""
         path = self.directory / "settings.json"
         mine: dict[str, Any] = {"game": self.game.name} | {name: getattr(self.settings, name) for name in _FIXING}
+        code = _code_digest()
         if not self._path.exists():
-            path.write_text(json.dumps(mine) + "\n")
+            path.write_text(json.dumps({**mine, "code": code}) + "\n")
         try:
             kept = json.loads(path.read_text())
         except (FileNotFoundError, ValueError):
@@ -100,6 +103,7 @@ class Series:
         different = [f"{name}={kept.get(name)}, not {mine[name]}" for name in mine if kept.get(name) != mine[name]]
         if different:
             raise ValueError(f"the games in {self.directory} are of {'; '.join(different)}: name another directory")
+        return bool(kept.get("code") == code)
 
     def _read(self) -> list[GameRecord]:
         """The games in the file; the last one, if it is only half there, is cut off, to be played again."""
@@ -113,6 +117,16 @@ class Series:
             with self._path.open("r+b") as file:
                 file.truncate(last + (last > 0))
             return read_records(self._path, self.game)
+
+
+def _code_digest() -> str:
+    """Stands for the sources of all that fixes what is played."""
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for part in ("games", "evaluators", "search", "players"):
+        for path in sorted((package / part).glob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def _pair(record: GameRecord) -> Pair:

@@ -129,6 +129,16 @@ def test_settings_that_are_lost_are_missed(tmp_path: Path) -> None:
         measured(tmp_path)
 
 
+def test_games_of_other_code_are_noticed(tmp_path: Path) -> None:
+    measured(tmp_path)
+    with open_series(tmp_path, "tictactoe", SETTINGS) as series:
+        assert series.is_current
+    path = tmp_path / "settings.json"
+    path.write_text(path.read_text().replace('"code": "', '"code": "0'))
+    with open_series(tmp_path, "tictactoe", SETTINGS) as series:
+        assert not series.is_current
+
+
 def test_a_missing_game_is_missed(tmp_path: Path) -> None:
     measured(tmp_path)
     path = tmp_path / "games.txt"
