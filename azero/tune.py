@@ -47,8 +47,7 @@ def main(settings: TuneSettings) -> None:
     Values in braces are tried in every combination. All candidates play the default from the same openings, in a race:
     who is proven to be worse than another leaves, so that the games go to those in front. The proof allows for many
     looks at many candidates. As the winner of many owes something to luck, new games against the default tell in the
-    end how good it is. The same command goes on where one was stopped, and with more games it goes further; after a
-    change of azero's code, name another run.
+    end how good it is. The same command goes on where one was stopped, and with more games it goes further.
     """
     candidates = expand(settings.players)
     default = settings.default or common_player(candidates)
@@ -64,6 +63,8 @@ def main(settings: TuneSettings) -> None:
             race = _race(console, series, candidates, opponents, settings)
             _confirm(console, series, (candidates[race.leader], default), race, settings.confirm_games)
         finally:
+            if not series.is_current:
+                console.print("Some games are of another version of azero: to tune this one, name another run")
             console.print(f"The games are in {escape(str(directory.absolute()))}")
 
 
