@@ -79,7 +79,8 @@ def _race(
         try:
             for _ in races:
                 text = f"{len(race.running)} in the race, {candidates[race.leader]} leads"
-                progress.update(task, description=escape(text))
+                num_openings = sum(map(race.num_openings, range(len(candidates))))
+                progress.update(task, description=escape(text), completed=2 * len(opponents) * num_openings)
         finally:
             progress.stop()
             _show_race(console, candidates, race)
@@ -123,6 +124,10 @@ def _confirm(console: Console, series: Series, pair: Pair, race: Race, num_games
     console.print(
         f" {score.wins} won, {score.draws} drawn, {score.losses} lost: score {score.text()}, Elo {score.elo_text()}"
     )
+    for name, spent, num_forfeits in zip(pair, summary.spent, summary.num_forfeits, strict=True):
+        per_move = [total / max(1, spent.num_moves) for total in (spent.num_simulations, 1000 * spent.seconds)]
+        forfeits = f", {num_forfeits} games were forfeits" * (num_forfeits > 0)
+        console.print(escape(f" {name}: {per_move[0]:.0f} simulations and {per_move[1]:.2f} ms a move{forfeits}"))
 
 
 if __name__ == "__main__":
