@@ -1,9 +1,11 @@
 """python -m azero.analyze: what a search thinks of a position, and how it comes to think so."""
 
 import inspect
+import re
 import textwrap
 from collections.abc import Hashable
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -125,7 +127,7 @@ def _show_tree(console: Console, tree: TreeView[Any], num_variations: int) -> No
     console.print(
         f"tree: {size.num_nodes} nodes, {size.num_states} different states, {size.num_finished} finished games\n"
         f"depth: {len(size.nodes_at_depth) - 1}, {size.mean_depth:.1f} on average; nodes by depth: {at_depth}\n"
-        f"branching: {size.mean_legal:.1f} legal actions at an unfinished node; {size.mean_tried:.1f} tried where any is"
+        f"branching: {size.mean_legal:.1f} legal actions where the game goes on, {size.mean_tried:.1f} tried where any is"
     )
 
 
@@ -157,22 +159,21 @@ class _Walk(Generic[S]):
         self._console.print(f"Leaves are valued by {self._evaluator}.\nActions are selected by {rule}:\n")
         self._console.print(textwrap.indent(inspect.getdoc(rule) or "", "    "), end="\n\n")
         self._forest.set_root(0, state, stream)
-        shown = 0
-        while steps is None or shown < steps + 1:  # the first one evaluates the root
+        for shown in count():  # the first one evaluates the root
             self._show(trace_simulation(self._forest))
-            shown += 1
-            if steps is None and not self._goes_on():
+            if shown == steps or (steps is None and not self._goes_on()):
                 break
 
     def _goes_on(self) -> bool:
         """Ask whether to show another simulation, and run those that are to be skipped before it."""
-        answer = None
-        while answer is None or not (answer in ("", "q") or answer.isdigit()):
+        answer = "?"
+        while not re.fullmatch("q|[0-9]{0,6}", answer):
             try:
                 answer = self._console.input("Enter: the next one; a number: skip so many; q: the end ").strip()
             except EOFError:
+                self._console.print()
                 answer = "q"
-        self._forest.grow(0, int(self._forest.tree.visits[0, 0]) + int(answer if answer.isdigit() else 0))
+        self._forest.grow(0, int(self._forest.tree.visits[0, 0]) + int(answer if answer.isdecimal() else 0))
         return answer != "q"
 
     def _show(self, simulation: Simulation[S]) -> None:
@@ -181,18 +182,24 @@ class _Walk(Generic[S]):
         self._show_leaf(simulation)
         self._show_changes(simulation)
 
+    def _head(self, step: str, text: str) -> None:
+        self._console.print()
+        self._console.print(step, style="bold cyan", end=" ")
+        self._console.print(text)
+
     def _name(self, player: int) -> str:
         return self._game.player_names[player]
 
     def _show_choices(self, simulation: Simulation[S]) -> None:
         print = self._console.print
-        print("SELECT", "from the root down to a leaf" if simulation.choices else "nothing: the tree is empty")
+        self._head("SELECT", "from the root down to a leaf" if simulation.choices else "nothing: the tree is empty")
         for node, edges, chosen in simulation.choices:
             where = f"after {self._actions(node)}" if node.depth else "at the root"
             print(f"{where}: {self._name(node.player)} to move, N = {node.visits - 1}")
             table = _table("", "action", "visits", "q", "prior")
             for edge in edges:
-                table.add_row("->" * (edge == chosen), *_cells(self._game, edge))
+                mark, style = ("->", "bold") if edge == chosen else ("", None)
+                table.add_row(mark, *_cells(self._game, edge), style=style)
             print(table)
 
     def _actions(self, node: Node[S]) -> str:
@@ -202,18 +209,18 @@ class _Walk(Generic[S]):
         game, leaf, print = self._game, simulation.leaf, self._console.print
         mover, value = self._name(leaf.player), value_text(leaf.evaluation)
         if simulation.is_new:
-            print(f"\nEXPAND the state after {self._actions(leaf)}" if leaf.depth else "\nEXPAND the root")
+            self._head("EXPAND", f"the state after {self._actions(leaf)}" if leaf.depth else "the root")
         else:
-            print(f"\nEXPAND nothing: the state after {self._actions(leaf)} is in the tree already")
+            self._head("EXPAND", f"nothing: the state after {self._actions(leaf)} is in the tree already")
         print(game.state_text(leaf.state))
         edges = view(self._forest).edges(leaf)
         if edges:
             priors = ", ".join(f"{game.action_text(edge.action)} ({edge.prior:.2f})" for edge in edges)
             print(f"{mover} to move; new edges with their priors: {priors}")
-            print(f"\nSIMULATE {self._evaluator}: {value} for {mover}, who is to move")
+            self._head("SIMULATE", f"{self._evaluator}: {value} for {mover}, who is to move")
         else:
             print(f"no edges: the game is over, {result_text(game, leaf.state)}")
-            print(f"\nSIMULATE nothing: the result is {value} for {mover}, who would be next to move")
+            self._head("SIMULATE", f"nothing: the result is {value} for {mover}, who would be next to move")
 
     @property
     def _evaluator(self) -> str:
@@ -224,8 +231,9 @@ class _Walk(Generic[S]):
 
     def _show_changes(self, simulation: Simulation[S]) -> None:
         value, mover = value_text(simulation.leaf.evaluation), self._name(simulation.leaf.player)
-        print = self._console.print
-        print(f"\nBACKUP {value} for {mover}, from the leaf to the root; with the other sign where the other chose")
+        self._head(
+            "BACKUP", f"{value} for {mover}, from the leaf to the root; with the other sign where the other chose"
+        )
         table = _table("edge", "chosen by", "adds", "visits", "total", "q")
         for before, after in simulation.changes:
             table.add_row(
@@ -236,7 +244,7 @@ class _Walk(Generic[S]):
                 f"{before.total:+.2f} -> {after.total:+.2f}",
                 f"{value_text(before.q) if before.visits else '-'} -> {value_text(after.q)}",
             )
-        print(table, "")
+        self._console.print(table, "")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ _FONT = 7.0  # points
 _LETTER, _LINE = 0.62 * _FONT / 72, 1.2 * _FONT / 72  # inches that a character of a board is wide and high
 _MAX_LETTERS, _MAX_LINES = 30, 12  # of a board that is drawn
 _MIN_WIDTH, _HEAD = 7.5, 0.9  # inches, of the whole and of what stands above the root
-_GAP, _DROP, _MARGIN, _PAD = 0.14, 0.6, 0.3, 0.06  # inches beside a box, below it, around all, and within a box
+_GAP, _MARGIN, _PAD = 0.14, 0.3, 0.06  # inches beside a box, around all, and within a box
 MAX_NODES = 200  # in a picture
 _DPI = 130
 _GREY, _BLACK, _PLAYED = "#757575", "#000000", "#8a00a8"
@@ -122,6 +122,7 @@ class _Sheet(Generic[S]):
         self._width = letters * _LETTER + 2 * _PAD
         self._height = (max(map(len, boards)) + 1) * _LINE + 2 * _PAD
         extent = max(place.x for place in places) * (self._width + _GAP) + self._width
+        self._drop = max(0.6, extent / 25)  # wide trees need room for lines that can be told apart
         self._across = max(extent + 2 * _MARGIN, _MIN_WIDTH)
         self._left = (self._across - extent + self._width) / 2
         down = self._middle(max(places, key=lambda place: place.node.depth))[1] + self._height / 2 + _MARGIN
@@ -131,7 +132,7 @@ class _Sheet(Generic[S]):
 
     def _middle(self, place: Place[S]) -> Point:
         x = self._left + place.x * (self._width + _GAP)
-        return x, _HEAD + self._height / 2 + place.node.depth * (self._height + _DROP)
+        return x, _HEAD + self._height / 2 + place.node.depth * (self._height + self._drop)
 
     def _board(self, place: Place[S]) -> list[str]:
         """The lines of its board; none if it is too large for a box."""

@@ -30,7 +30,9 @@ def test_it_shows_the_position_the_actions_and_the_tree(capsys: pytest.CaptureFi
     assert [line.split()[0] for line in lines[1].splitlines()] == [row[0] for row in rows[:3]]
     assert re.search(r"^tree: \d+ nodes, \d+ different states, \d+ finished games$", said, re.MULTILINE)
     assert re.search(r"^depth: \d, \d\.\d on average; nodes by depth: 1 7 \d+ ", said, re.MULTILINE)
-    assert re.search(r"^branching: \d\.\d legal actions at an unfinished node; \d\.\d tried where any is$", said, re.MULTILINE)
+    assert re.search(
+        r"^branching: \d\.\d legal actions where the game goes on, \d\.\d tried where any is$", said, re.MULTILINE
+    )
 
 
 def test_the_position_can_be_given_as_it_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
@@ -78,7 +80,7 @@ def test_a_picture_is_drawn_on_demand(
     assert path.read_bytes().startswith(start)
 
 
-TWO_SIMULATIONS = """\
+TWO_SIMULATIONS = """
 SELECT from the root down to a leaf
 at the root: O to move, N = 1
      action  visits  q  prior
@@ -99,6 +101,7 @@ BACKUP +0.00 for X, from the leaf to the root; with the other sign where the oth
  to the root          O  +0.00  1 -> 2  +0.00 -> +0.00  +0.00 -> +0.00
 
 ───────────────────────────────── simulation 2 ─────────────────────────────────
+
 SELECT from the root down to a leaf
 at the root: O to move, N = 2
      action  visits      q  prior
@@ -123,7 +126,7 @@ BACKUP -1.00 for X, from the leaf to the root; with the other sign where the oth
 def test_steps_show_select_expand_simulate_and_backup(capsys: pytest.CaptureFixture[str]) -> None:
     said = analyzed(capsys, "game=tictactoe", "moves=0 3 1 4 6 8 7", "steps=2")
     assert (
-        re.sub(r" +$", "", said[said.index("SELECT from") : said.index("\nprincipal")], flags=re.MULTILINE)
+        re.sub(r" +$", "", said[said.index("\nSELECT from") : said.index("\nprincipal")], flags=re.MULTILINE)
         == TWO_SIMULATIONS
     )
 
