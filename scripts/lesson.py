@@ -18,8 +18,8 @@ What to see in the tables and in the picture:
       . X .
       . . X
 
-  it blocks the corner while it searches little; with 3,000 simulations it plays the other corner, loses at once, and
-  had expected 0.98 of it: it meant to go on. More search that plays worse is always a bug.
+  O threatens the upper corner. With 100 simulations X goes there; with 3,000 it plays the lower corner, loses at once,
+  and had expected a value of 0.98: it meant to go on. More search that plays worse is always a bug.
 - Sign of rollouts: bad while it sees nothing but rollouts; with many simulations finished games, whose sign is right,
   outweigh them. In so small a game a large budget hides this bug. Look at small budgets too.
 - Sign of finished games: it shuns its own wins, and the better it finds them, the better it shuns them.

@@ -1,9 +1,13 @@
 import re
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from azero import tune
+from azero.players.tuning import Race, run_race
 
 RACE = ["game=tictactoe", "uct:60,c={1,0}", "random", "default=uct:5", "num_games=600", "first_openings=5"]
 RACE += ["confirm_games=20", "num_workers=1", "run=race"]
@@ -48,6 +52,24 @@ def test_the_default_may_be_the_best(capsys: pytest.CaptureFixture[str]) -> None
     assert "2 candidates, each against uct:50, flat:9\n" in said
     assert "The best is the default itself, uct:50\n" in said
     assert Path("checkpoints/tune/tictactoe/games.txt").exists()
+
+
+@pytest.mark.compiled
+def test_an_interrupt_shows_the_race_so_far(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*arguments: Any) -> Iterator[Race]:
+        yield from islice(run_race(*arguments), 2)  # its start, and the first round
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tune, "run_race", interrupted)
+    with pytest.raises(SystemExit) as end:
+        tune.main(RACE)
+    said = capsys.readouterr().out
+    assert end.value.code == 130
+    assert len(re.findall(r"^ \S+ +5  0\.\d{3} \[", said, re.MULTILINE)) == 3
+    assert "The games are in " in said
+    assert "new games" not in said
 
 
 @pytest.mark.parametrize(
