@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from rich.console import Console
-from rich.table import Table
 
 from azero._jit import draw
 from azero.config import command
@@ -19,11 +18,13 @@ from azero.games import load_game
 from azero.games.game import Game, GameOverError, result_text
 from azero.players.player import SearchPlayer
 from azero.players.spec import parse_player
+from azero.screen import text_table
+from azero.search.alphabeta import AlphaBeta, Limits
 from azero.search.forest import Forest
 from azero.search.mcts import SearchResult
 from azero.search.picture import MAX_NODES, check_picture_path, save_picture
 from azero.search.trace import Simulation, trace_simulation
-from azero.search.view import Edge, Node, TreeView, value_text, view
+from azero.search.view import Edge, Node, TreeView, result_label, value_text, view
 
 S = TypeVar("S", bound=Hashable)
 
@@ -36,6 +37,7 @@ class AnalyzeSettings:
     state: str | None = None  # the position, as the game shows it to people; null: the start
     moves: str = ""  # actions played from there, as in moves='3 3 2'
     player: str = "uct:10000"  # who searches: an uct or azero player
+    exact_seconds: float = 2.0  # alpha-beta may take so long to find the result of perfect play; 0: it is not asked
     num_variations: int = 3  # the most visited actions whose principal variations are shown, >= 0
     picture: str | None = None  # a new file for a picture of the tree, .svg or .png
     num_nodes: int = 30  # in the picture, 1 to 200
@@ -45,7 +47,7 @@ class AnalyzeSettings:
 
     def __post_init__(self) -> None:
         """Raises ValueError for what cannot be shown."""
-        for name in ("num_variations", "seed", "steps"):
+        for name in ("exact_seconds", "num_variations", "seed", "steps"):
             if (getattr(self, name) or 0) < 0:
                 raise ValueError(f"{name} must be at least 0, got {getattr(self, name)}")
         if not 1 <= self.num_nodes <= MAX_NODES:
@@ -81,7 +83,12 @@ def main(settings: AnalyzeSettings) -> None:
         player.start(stream)
         result = player.search(state, stream)
         tree = view(player.forest)
-        _show_result(console, tree, player.name, result)
+        exact = _exact_results(game, state, settings.exact_seconds)
+        _show_result(console, tree, player.name, result, exact)
+        if settings.exact_seconds and len(exact) < len(result.actions):
+            console.print(
+                f"perfect play is not known after {settings.exact_seconds:g} s; exact_seconds=60 looks longer\n"
+            )
     _show_tree(console, tree, settings.num_variations)
     if settings.picture is not None:
         title = f"{game.name}, {game.player_names[tree.root.player]} to move: {player.name}"
@@ -99,16 +106,25 @@ def _position(game: Game[S], settings: AnalyzeSettings) -> S:
     return state
 
 
-def _show_result(console: Console, tree: TreeView[Any], name: str, result: SearchResult) -> None:
-    """The root's actions, the most visited first."""
+def _exact_results(game: Game[S], state: S, seconds: float) -> dict[int, str]:
+    """What the actions lead to in perfect play, as in "win in 3", where that is found out in time."""
+    if seconds == 0:
+        return {}
+    found = AlphaBeta(game).search(state, Limits(seconds=seconds), every_action=True)
+    results = zip(found.actions.tolist(), found.values.tolist(), found.plies.tolist(), found.exact, strict=True)
+    return {action: result_label(value, plies) for action, value, plies, exact in results if exact}
+
+
+def _show_result(console: Console, tree: TreeView[Any], name: str, result: SearchResult, exact: dict[int, str]) -> None:
+    """The root's actions, the most visited first, with what they lead to in perfect play where that is known."""
     game, root = tree.game, tree.root
     spent = f"{result.num_simulations} simulations in {1000 * result.seconds:.0f} ms"
     value = f"value {value_text(result.value)} for {game.player_names[root.player]}"
     console.print(f"{name}: {value} after {spent}", end="\n\n")
-    table = _table("action", "visits", "q", "prior", "share")
+    table = text_table("action", "visits", "q", "prior", "share", *["perfect play"][: len(exact)])
     for edge in tree.ranked(root):
         share = edge.visits / max(1, result.visit_counts.sum())
-        table.add_row(*_cells(game, edge), f"{share:.1%}")
+        table.add_row(*_cells(game, edge), f"{share:.1%}", *[exact.get(edge.action, "?")][: len(exact)])
     console.print(table, "")
 
 
@@ -117,7 +133,7 @@ def _show_tree(console: Console, tree: TreeView[Any], num_variations: int) -> No
     variations = tree.principal_variations(num_variations)
     if variations:
         console.print("principal variations, with visits and q of their first action")
-        table = _table("line", "visits", "q")
+        table = text_table("line", "visits", "q")
         for line in variations:
             actions = " ".join(tree.game.action_text(edge.action) for edge in line)
             table.add_row(actions, str(line[0].visits), value_text(line[0].q))
@@ -127,7 +143,8 @@ def _show_tree(console: Console, tree: TreeView[Any], num_variations: int) -> No
     console.print(
         f"tree: {size.num_nodes} nodes, {size.num_states} different states, {size.num_finished} finished games\n"
         f"depth: {len(size.nodes_at_depth) - 1}, {size.mean_depth:.1f} on average; nodes by depth: {at_depth}\n"
-        f"branching: {size.mean_legal:.1f} legal actions where the game goes on, {size.mean_tried:.1f} tried where any is"
+        f"branching: {size.mean_legal:.1f} legal actions where the game goes on, "
+        f"{size.mean_tried:.1f} tried where any is"
     )
 
 
@@ -135,14 +152,6 @@ def _cells(game: Game[Any], edge: Edge) -> list[str]:
     """An edge as it stands in tables: action, visits, q, prior."""
     q = value_text(edge.q) if edge.visits else "-"
     return [game.action_text(edge.action), str(edge.visits), q, f"{edge.prior:.3f}"]
-
-
-def _table(first: str, *others: str) -> Table:
-    table = Table(box=None, header_style="dim", padding=(0, 1))
-    table.add_column(first, no_wrap=True)
-    for header in others:
-        table.add_column(header, justify="right", no_wrap=True)
-    return table
 
 
 class _Walk(Generic[S]):
@@ -196,7 +205,7 @@ class _Walk(Generic[S]):
         for node, edges, chosen in simulation.choices:
             where = f"after {self._actions(node)}" if node.depth else "at the root"
             print(f"{where}: {self._name(node.player)} to move, N = {node.visits - 1}")
-            table = _table("", "action", "visits", "q", "prior")
+            table = text_table("", "action", "visits", "q", "prior")
             for edge in edges:
                 mark, style = ("->", "bold") if edge == chosen else ("", None)
                 table.add_row(mark, *_cells(self._game, edge), style=style)
@@ -234,7 +243,7 @@ class _Walk(Generic[S]):
         self._head(
             "BACKUP", f"{value} for {mover}, from the leaf to the root; with the other sign where the other chose"
         )
-        table = _table("edge", "chosen by", "adds", "visits", "total", "q")
+        table = text_table("edge", "chosen by", "adds", "visits", "total", "q")
         for before, after in simulation.changes:
             table.add_row(
                 self._game.action_text(after.action) if after.action >= 0 else "to the root",

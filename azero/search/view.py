@@ -180,6 +180,13 @@ def _mean_positive(counts: list[int]) -> float:
     return sum(positive) / max(1, len(positive))
 
 
+def result_label(value: float, plies: int) -> str:
+    """A known result: "win in 3", "draw" or "loss in 8"; the number is that of the actions to the end of the game."""
+    if value == 0:
+        return "draw"
+    return f"{'win' if value == 1 else 'loss' if value == -1 else value_text(value)} in {plies}"
+
+
 def value_text(value: float) -> str:
     """A value with its sign and two digits."""
     return f"{round(value, 2) + 0.0:+.2f}"  # never -0.00

@@ -19,7 +19,7 @@ def analyzed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_it_shows_the_position_the_actions_and_the_tree(capsys: pytest.CaptureFixture[str]) -> None:
     said = analyzed(capsys, "game=tictactoe", "moves=4 0", "player=uct:100")
     assert said.startswith("tictactoe, X to move\n\nO . .\n. X .\n. . .\n\nuct:100: value ")
-    rows = re.findall(r"^ (\d) +(\d+) +([+-][01]\.\d\d) +0\.143 +(\d+\.\d)% $", said, re.MULTILINE)
+    rows = re.findall(r"^ (\d) +(\d+) +([+-][01]\.\d\d) +0\.143 +(\d+\.\d)% +draw $", said, re.MULTILINE)
     visits = [int(row[1]) for row in rows]
     assert sorted(row[0] for row in rows) == ["1", "2", "3", "5", "6", "7", "8"]
     assert visits == sorted(visits, reverse=True)
@@ -35,14 +35,32 @@ def test_it_shows_the_position_the_actions_and_the_tree(capsys: pytest.CaptureFi
     )
 
 
+def test_perfect_play_is_told_beside_each_action(capsys: pytest.CaptureFixture[str]) -> None:
+    said = analyzed(capsys, "game=tictactoe", "moves=0 3 1 4", "player=uct:100")
+    rows = re.findall(r"^ (\d) .*%  +(.*) $", said, re.MULTILINE)
+    assert dict(rows) == {"2": "win in 1", "5": "draw", "6": "loss in 2", "7": "loss in 2", "8": "loss in 2"}
+    assert "perfect play is not known" not in said
+    assert "perfect play" not in analyzed(capsys, "game=tictactoe", "player=uct:100", "exact_seconds=0")
+
+
+def test_perfect_play_that_takes_too_long_to_find_is_said_to_be_unknown(capsys: pytest.CaptureFixture[str]) -> None:
+    said = analyzed(capsys, "game=connect4", "player=uct:9", "exact_seconds=0.001")
+    assert "perfect play is not known after 0.001 s; exact_seconds=60 looks longer" in said
+    assert "share  perfect play" not in said
+    # X wins at once in column 1; what column 2 leads to takes minutes to find.
+    said = analyzed(capsys, "game=connect4", "moves=2 2 3 3 4 4", "player=uct:9", "exact_seconds=0.5")
+    assert re.search(r"^ 1 .* win in 1 $", said, re.MULTILINE)
+    assert re.search(r"^ 2 .* \? $", said, re.MULTILINE)
+
+
 def test_the_position_can_be_given_as_it_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     game = load_game("connect4")
     text = game.state_text(state_after(game, [3, 3, 2]))
-    shown = analyzed(capsys, "game=connect4", f"state={text}", "player=uct:20")
-    played = analyzed(capsys, "game=connect4", "moves=3 3 2", "player=uct:20")
+    shown = analyzed(capsys, "game=connect4", f"state={text}", "player=uct:20", "exact_seconds=0")
+    played = analyzed(capsys, "game=connect4", "moves=3 3 2", "player=uct:20", "exact_seconds=0")
     without_time = [re.sub(r"in \d+ ms", "", said) for said in (shown, played)]
     assert without_time[0] == without_time[1]
-    assert "X . ." not in analyzed(capsys, "game=connect4", "player=uct:20")
+    assert "X . ." not in analyzed(capsys, "game=connect4", "player=uct:20", "exact_seconds=0")
 
 
 def test_moves_go_on_from_the_given_state(capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,7 +74,7 @@ def test_a_players_options_need_no_quotes(capsys: pytest.CaptureFixture[str]) ->
 
 def test_the_same_seed_finds_the_same_and_another_something_else(capsys: pytest.CaptureFixture[str]) -> None:
     said = [
-        re.sub(r"in \d+ ms", "", analyzed(capsys, "game=connect4", "player=uct:50", f"seed={seed}"))
+        re.sub(r"in \d+ ms", "", analyzed(capsys, "game=connect4", "player=uct:50", "exact_seconds=0", f"seed={seed}"))
         for seed in (1, 1, 2)
     ]
     assert said[0] == said[1] != said[2]
@@ -173,6 +191,7 @@ def test_a_network_is_shown_with_its_priors(tmp_path: Path, capsys: pytest.Captu
         ("num_variations=-1", "num_variations must be at least 0, got -1"),
         ("steps=-1", "steps must be at least 0, got -1"),
         ("seed=-1", "seed must be at least 0, got -1"),
+        ("exact_seconds=-1", "exact_seconds must be at least 0, got -1"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(arguments: str, complaint: str, capsys: pytest.CaptureFixture[str]) -> None:

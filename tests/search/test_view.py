@@ -16,7 +16,7 @@ from azero.search.forest import Forest
 from azero.search.mcts import search_result
 from azero.search.puct import PUCT
 from azero.search.uct import UCT
-from azero.search.view import TreeView, value_text, view
+from azero.search.view import TreeView, result_label, value_text, view
 
 TTT, _UCT = TicTacToe(), UCT()
 
@@ -154,3 +154,11 @@ def test_each_tree_of_a_forest_can_be_looked_at() -> None:
 @pytest.mark.parametrize(("value", "text"), [(-0.001, "+0.00"), (0.0, "+0.00"), (-1.0, "-1.00"), (0.256, "+0.26")])
 def test_values_are_written_with_their_sign_and_never_minus_zero(value: float, text: str) -> None:
     assert value_text(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "plies", "label"),
+    [(1.0, 3, "win in 3"), (0.0, -1, "draw"), (-1.0, 8, "loss in 8"), (0.25, 2, "+0.25 in 2")],
+)
+def test_results_are_told_with_their_distance_to_the_end(value: float, plies: int, label: str) -> None:
+    assert result_label(value, plies) == label
