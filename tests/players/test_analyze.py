@@ -47,10 +47,10 @@ def test_perfect_play_that_takes_too_long_to_find_is_said_to_be_unknown(capsys: 
     said = analyzed(capsys, "game=connect4", "player=uct:9", "exact_seconds=0.001")
     assert "perfect play is not known after 0.001 s; exact_seconds=60 looks longer" in said
     assert "share  perfect play" not in said
-    # X wins at once in column 1; what column 2 leads to takes minutes to find.
-    said = analyzed(capsys, "game=connect4", "moves=2 2 3 3 4 4", "player=uct:9", "exact_seconds=0.5")
-    assert re.search(r"^ 1 .* win in 1 $", said, re.MULTILINE)
-    assert re.search(r"^ 2 .* \? $", said, re.MULTILINE)
+    # X wins at once in column 3; what column 0 leads to takes minutes to find.
+    said = analyzed(capsys, "game=connect4", "moves=3 2 3 2 3 6", "player=uct:9", "exact_seconds=0.5")
+    assert re.search(r"^ 3 .* win in 1 $", said, re.MULTILINE)
+    assert re.search(r"^ 0 .* \? $", said, re.MULTILINE)
 
 
 def test_the_position_can_be_given_as_it_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
