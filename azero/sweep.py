@@ -1,8 +1,9 @@
 """python -m azero.sweep: strength and speed over a parameter, as tables and a picture."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -63,18 +64,17 @@ def main(settings: SweepSettings) -> None:
     and more values, opponents or games add to what is there. Times are the clock's: to compare times, leave the
     machine alone and take num_workers=1.
     """
-    for opponent in settings.opponents:
-        for template, value in settings.matches(opponent):
-            for name in template.pair(value):
-                parse_player(name)  # better to hear of a wrong one now than after hours
+    pairs = [template.pair(value) for opponent in settings.opponents for template, value in settings.matches(opponent)]
+    for name in chain.from_iterable(pairs):
+        parse_player(name)  # better to hear of a wrong one now than after hours
     game_name = settings.game.rpartition(":")[2].lower()
     directory = Path(settings.run or f"checkpoints/sweep/{game_name}-{settings.name}").absolute()
     console = _console()
-    with open_series(directory, settings.game, settings) as series:
+    with open_series(directory, settings.game, settings) as series, closing(series.play(pairs)) as games:
         try:
             for opponent in settings.opponents:
                 try:
-                    _play(series, settings, opponent)
+                    _play(games, series, settings, opponent)
                 finally:
                     _show(console, series.game, opponent, _points(series, settings, opponent))
         finally:
@@ -93,17 +93,15 @@ def _console() -> Console:
     return console
 
 
-def _play(series: Series, settings: SweepSettings, opponent: str) -> None:
-    """Play what an opponent's matches lack, with a progress bar."""
+def _play(games: Iterator[object], series: Series, settings: SweepSettings, opponent: str) -> None:
+    """Wait for the games that an opponent's matches lack, which come next, with a progress bar."""
     pairs = {template.pair(value) for template, value in settings.matches(opponent)}
+    total = len(pairs) * settings.num_games
     num_kept = sum(len(series.records(pair, settings.num_games)) for pair in pairs)
     with progress_bar() as progress:
-        total = len(pairs) * settings.num_games
         task = progress.add_task(f"against {escape(opponent)}", total=total, completed=num_kept)
-        matches = [template.pair(value) for template, value in settings.matches(opponent)]
-        with closing(series.play(matches)) as games:
-            for _ in games:
-                progress.advance(task)
+        for _ in islice(games, total - num_kept):
+            progress.advance(task)
 
 
 def _points(series: Series, settings: SweepSettings, opponent: str) -> list[Point]:

@@ -131,15 +131,18 @@ def _draw_mirror(panel: Axes, axis: _Axis, points: Sequence[Point], seats: tuple
 
 
 def _draw_scores(panel: Axes, places: Sequence[float], scores: Sequence[Score], label: str, **style: Any) -> None:
-    means = np.array([score.mean for score in scores])
-    bounds = np.array([wilson_interval(score.points, score.num_games) for score in scores]).T
-    reach = np.maximum(0, [means - bounds[0], bounds[1] - means])
-    panel.errorbar(places, means, reach, label=label, markersize=4, linewidth=1.4, elinewidth=1, capsize=2, **style)
+    """A curve with intervals; a match that was stopped may have no game in one seat."""
+    played = [(place, score) for place, score in zip(places, scores, strict=True) if score.num_games]
+    means = np.array([score.mean for _, score in played])
+    low, high = np.reshape([wilson_interval(score.points, score.num_games) for _, score in played], (-1, 2)).T
+    style |= {"label": label, "markersize": 4, "linewidth": 1.4, "elinewidth": 1, "capsize": 2}
+    panel.errorbar([place for place, _ in played], means, np.maximum(0, [means - low, high - means]), **style)
 
 
 def _draw_line(panel: Axes, score: Score, label: str, **style: Any) -> None:
-    panel.axhline(score.mean, label=label, **style)
-    panel.axhspan(*wilson_interval(score.points, score.num_games), color=style["color"], alpha=0.12, linewidth=0)
+    if score.num_games:
+        panel.axhline(score.mean, label=label, **style)
+        panel.axhspan(*wilson_interval(score.points, score.num_games), color=style["color"], alpha=0.12, linewidth=0)
 
 
 def _draw_cost(panel: Axes, axis: _Axis, points: Sequence[Point], name: str, measure: Callable[[Point], float]) -> None:
@@ -155,7 +158,10 @@ def _draw_cost(panel: Axes, axis: _Axis, points: Sequence[Point], name: str, mea
         measured = [point for point in merged.values() if measure(point)]
         colour = _COLOURS[number % len(_COLOURS)]
         panel.plot(axis.places(measured), list(map(measure, measured)), "o-", color=colour, label=player, markersize=4)
-    if axis.is_logarithmic:
+    heights = [float(height) for line in panel.lines for height in np.asarray(line.get_ydata())]
+    if heights and max(heights) >= _LOGARITHMIC * min(heights):
         panel.set_yscale("log")
         panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    else:
+        panel.set_ylim(bottom=0)
     panel.yaxis.set_major_formatter(EngFormatter(sep=""))

@@ -12,7 +12,7 @@ from azero import sweep
 from azero.config import compose_settings, config_directory
 from azero.games.tictactoe import TicTacToe
 from azero.players.plots import draw_sweep
-from azero.players.points import Point, Template, measured
+from azero.players.points import Template, measured
 from azero.players.rating import Score
 from azero.players.record import GameRecord, Spent, read_records
 from azero.players.spec import parse_player
@@ -148,18 +148,16 @@ def test_every_sweep_that_is_there_names_players_and_itself(name: str) -> None:
                 parse_player(player)
 
 
-def points(template: Template, *values: str) -> list[Point]:
-    return [measured(template, value, [game(0, 1), game(1, 0.5), game(2, 0.5)]) for value in values]
-
-
 @pytest.mark.parametrize("values", [("1", "10", "100"), ("0", "0.5"), ("random", "heuristic"), ("7",)])
-def test_a_picture_is_drawn_of_numbers_and_of_words(tmp_path: Path, values: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("num_games", [1, 3])
+def test_a_picture_is_drawn_of_numbers_and_of_words(tmp_path: Path, values: tuple[str, ...], num_games: int) -> None:
+    records = [game(0, 1), game(1, 0.5), game(2, 0.5)][:num_games]
     path = tmp_path / "picture.png"
     drawn = [
-        point
+        measured(Template(player, opponent), value, records)
         for player in ("a:{}", "b:{}", "random")
         for opponent in ("random", "self")
-        for point in points(Template(player, opponent), *(values[:1] if player == "random" else values))
+        for value in (values[:1] if player == "random" else values)
     ]
     draw_sweep(path, drawn, "title", "parameter", ("X", "O"))
     assert path.read_bytes().startswith(b"\x89PNG")
