@@ -13,8 +13,9 @@ from rich.markup import escape
 from azero.config import command
 from azero.games.game import Game
 from azero.players.match import MatchSettings
-from azero.players.points import PLACE, SELF, Point, Template, measured
+from azero.players.points import PLACE, SELF, Point, Template, measured, seconds_per_move, simulations_per_second
 from azero.players.rating import Score
+from azero.players.record import Spent
 from azero.players.series import Series, open_series
 from azero.players.spec import parse_player
 from azero.screen import progress_bar, text_table
@@ -119,10 +120,11 @@ def _show(console: Console, game: Game[Any], opponent: str, points: Sequence[Poi
     against = "itself" if opponent == SELF else escape(opponent)
     console.print(f"[bold]against {against}[/], {game.name}; won/drawn/lost in %")
     seats = [f"as {name}" for name in game.player_names]
-    table = text_table("player", *seats, "score, 95 %", "games", "ms/move", "simulations/s")
+    table = text_table("player", *seats, "score, 95 %", "games", "ms/move", "simulations/s", "opponent's ms")
     for point in points:
-        speed = f"{point.milliseconds:.3f}", f"{point.simulations_per_second:,.0f}"
-        table.add_row(escape(point.player), *_results(point, 0), f"{point.score.num_games}", *speed)
+        speed = _milliseconds(point.spent), f"{simulations_per_second(point.spent):,.0f}"
+        others = _milliseconds(point.opponent_spent)
+        table.add_row(escape(point.player), *_results(point, 0), f"{point.score.num_games}", *speed, others)
     console.print(table)
     for point in points:
         _show_remarks(console, point)
@@ -150,6 +152,10 @@ def _shares(score: Score, digits: int) -> str:
     return "/".join(f"{100 * count / score.num_games:.{digits}f}" for count in score) if score.num_games else "-"
 
 
+def _milliseconds(spent: Spent) -> str:
+    return f"{1000 * seconds_per_move(spent):.3f}"
+
+
 def _write(directory: Path, game: Game[Any], settings: SweepSettings, points: Sequence[Point]) -> None:
     """Put the table and the picture beside the games."""
     from azero.players.plots import draw_sweep  # only here: it brings matplotlib
@@ -172,7 +178,7 @@ def _markdown(game: Game[Any], points: Sequence[Point]) -> str:
         mine = [met.get((player, value, opponent)) for opponent in opponents]
         known = [point for point in mine if point]
         cells = [cell for point in mine for cell in (_results(point, 1) if point else ("-",) * 3)]
-        rows.append([known[0].player, *cells, f"{known[0].milliseconds:.3f}"])
+        rows.append([known[0].player, *cells, _milliseconds(known[0].spent)])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 

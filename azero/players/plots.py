@@ -1,6 +1,6 @@
 """Pictures of a sweep: strength and speed over the parameter, as PNG. No display is needed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, LogLocator
 
-from azero.players.points import SELF, Point, Template
+from azero.players.points import PLACE, SELF, Point, Template, seconds_per_move, simulations_per_second
 from azero.players.rating import Score, wilson_interval
+from azero.players.record import Spent
 
 _COLOURS = ("#0b6e99", "#d9730d", "#4d8b31", "#9b51a5", "#b03a48", "#8a6d3b")
 _SEATS = ("#0b6e99", "#d9730d")  # of who moves first, and second
@@ -37,8 +38,8 @@ def draw_sweep(path: Path, points: Sequence[Point], title: str, parameter: str, 
         met = [point for point in points if point.template.opponent == opponent]
         (_draw_mirror if opponent == SELF else _draw_opponent)(panel, axis, met, seats)
         panel.set_ylim(-0.03, 1.03)
-    _draw_cost(panels[-2], axis, points, "seconds a move", lambda point: point.milliseconds / 1000)
-    _draw_cost(panels[-1], axis, points, "simulations a second", lambda point: point.simulations_per_second)
+    _draw_cost(panels[-2], axis, points, "seconds a move", seconds_per_move)
+    _draw_cost(panels[-1], axis, points, "simulations a second", simulations_per_second)
     for panel in panels:
         axis.label(panel, parameter)
         panel.grid(alpha=0.25)
@@ -63,11 +64,11 @@ class _Axis:
         self.is_logarithmic = is_numeric and smallest > 0 and largest >= _LOGARITHMIC * smallest
         self._span = largest / smallest if self.is_logarithmic else largest - smallest
 
-    def places(self, points: Sequence[Point], shift: float = 0.0) -> list[float]:
-        """The points' places, moved to the right by a part of the axis, so that intervals do not hide each other."""
+    def places(self, values: Iterable[str], shift: float = 0.0) -> list[float]:
+        """The values' places, moved to the right by a part of the axis, so that intervals do not hide each other."""
         if self.is_logarithmic:
-            return [self._places[point.value] * self._span**shift for point in points]
-        return [self._places[point.value] + self._span * shift for point in points]
+            return [self._places[value] * self._span**shift for value in values]
+        return [self._places[value] + self._span * shift for value in values]
 
     def label(self, panel: Axes, parameter: str) -> None:
         """Write the values below a panel."""
@@ -103,31 +104,43 @@ def _draw_opponent(panel: Axes, axis: _Axis, points: Sequence[Point], seats: tup
             _draw_line(panel, first[0], labels[0], color=colours[0], linestyle=":")
             _draw_line(panel, second[0], labels[1], color=colours[1], linestyle="-.")
             continue
+        values = [point.value for point in curve]
         shift = _SHIFT * (2 * num_moving + 1)
         num_moving += 1
-        _draw_scores(panel, axis.places(curve, -shift), first, labels[0], color=colours[0], marker="o")
-        _draw_scores(panel, axis.places(curve, shift), second, labels[1], color=colours[1], marker="s", linestyle="--")
+        _draw_scores(panel, axis.places(values, -shift), first, labels[0], color=colours[0], marker="o")
+        _draw_scores(panel, axis.places(values, shift), second, labels[1], color=colours[1], marker="s", linestyle="--")
         if len(curves) == 1:
-            _draw_scores(panel, axis.places(curve), [point.score for point in curve], "both", color="black", marker=".")
+            _draw_scores(
+                panel, axis.places(values), [point.score for point in curve], "both", color="black", marker="."
+            )
 
 
 def _draw_mirror(panel: Axes, axis: _Axis, points: Sequence[Point], seats: tuple[str, str]) -> None:
+    """How the games of one player ended, or how many games of each of several players were decisive."""
     panel.set_title("against itself", fontsize=10)
     panel.set_ylabel("share of the games")
     curves = _curves(points)
-    for template, curve in curves.items():
-        name = f"{template.player}: " * (len(curves) > 1)
-        scores = [point.score for point in curve]
+    for number, (template, curve) in enumerate(curves.items()):
+        values, scores = [point.value for point in curve], [point.score for point in curve]
         shares = [
-            (f"{seats[0]} wins", _SEATS[0], [Score(s.wins, 0, s.num_games - s.wins) for s in scores]),
-            ("draw", _DRAWS, [Score(s.draws, 0, s.num_games - s.draws) for s in scores]),
-            (f"{seats[1]} wins", _SEATS[1], [Score(s.losses, 0, s.num_games - s.losses) for s in scores]),
+            (f"{seats[0]} wins", _SEATS[0], [_share(s.wins, s) for s in scores]),
+            ("draw", _DRAWS, [_share(s.draws, s) for s in scores]),
+            (f"{seats[1]} wins", _SEATS[1], [_share(s.losses, s) for s in scores]),
         ]
-        for shift, (text, colour, share) in zip((-_SHIFT, 0, _SHIFT), shares, strict=True):
+        if len(curves) > 1:
+            decisive = [_share(s.wins + s.losses, s) for s in scores]
+            shares = [(f"{template.player}: decisive", _COLOURS[number % len(_COLOURS)], decisive)]
+        for place, (text, colour, share) in enumerate(shares):
             if template.is_constant:
-                _draw_line(panel, share[0], f"{name}{text}", color=colour, linestyle=":")
+                _draw_line(panel, share[0], text, color=colour, linestyle=":")
             else:
-                _draw_scores(panel, axis.places(curve, shift), share, f"{name}{text}", color=colour, marker="o")
+                places = axis.places(values, _SHIFT * (place + number - 1))
+                _draw_scores(panel, places, share, text, color=colour, marker="o")
+
+
+def _share(count: int, score: Score) -> Score:
+    """So many of the games, as if they were won."""
+    return Score(count, 0, score.num_games - count)
 
 
 def _draw_scores(panel: Axes, places: Sequence[float], scores: Sequence[Score], label: str, **style: Any) -> None:
@@ -145,20 +158,21 @@ def _draw_line(panel: Axes, score: Score, label: str, **style: Any) -> None:
         panel.axhspan(*wilson_interval(score.points, score.num_games), color=style["color"], alpha=0.12, linewidth=0)
 
 
-def _draw_cost(panel: Axes, axis: _Axis, points: Sequence[Point], name: str, measure: Callable[[Point], float]) -> None:
-    """One curve for each player: the mean over its matches, weighted by their moves."""
+def _draw_cost(panel: Axes, axis: _Axis, points: Sequence[Point], name: str, measure: Callable[[Spent], float]) -> None:
+    """One curve for each player, and each opponent, that depends on the parameter: the mean over its matches."""
     panel.set_title(name, fontsize=10)
-    players = list(dict.fromkeys(point.template.player for point in points if not point.template.is_constant))
-    for number, player in enumerate(players):
-        mine = [point for point in points if point.template.player == player]
-        merged: dict[str, Point] = {}
-        for point in mine:
-            before = merged.get(point.value)
-            merged[point.value] = point._replace(spent=before.spent.plus(point.spent)) if before else point
-        measured = [point for point in merged.values() if measure(point)]
+    curves: dict[str, dict[str, Spent]] = {}
+    for point in points:
+        for player, spent in ((point.template.player, point.spent), (point.template.opponent, point.opponent_spent)):
+            if PLACE in player:
+                curve = curves.setdefault(player, {})
+                curve[point.value] = curve.get(point.value, Spent()).plus(spent)
+    heights: list[float] = []
+    for number, (player, curve) in enumerate(curves.items()):
+        measured = {value: measure(spent) for value, spent in curve.items() if measure(spent)}
         colour = _COLOURS[number % len(_COLOURS)]
-        panel.plot(axis.places(measured), list(map(measure, measured)), "o-", color=colour, label=player, markersize=4)
-    heights = [float(height) for line in panel.lines for height in np.asarray(line.get_ydata())]
+        panel.plot(axis.places(measured), list(measured.values()), "o-", color=colour, label=player, markersize=4)
+        heights += measured.values()
     if heights and max(heights) >= _LOGARITHMIC * min(heights):
         panel.set_yscale("log")
         panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))

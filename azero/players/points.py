@@ -45,32 +45,33 @@ class Point(NamedTuple):
     num_distinct: int  # different games
     num_forfeits: int  # games that either side lost by breaking a rule
     spent: Spent  # by the player, on all its moves
+    opponent_spent: Spent
 
     @property
     def score(self) -> Score:
         """All results."""
         return self.as_first if self.template.is_mirror else self.as_first.plus(self.as_second)
 
-    @property
-    def milliseconds(self) -> float:
-        """Mean time of a move; 0 if there was none."""
-        return 1000 * self.spent.seconds / max(1, self.spent.num_moves)
 
-    @property
-    def simulations_per_second(self) -> float:
-        """Simulations in a second of thought; 0 for a player that makes none."""
-        return self.spent.num_simulations / self.spent.seconds if self.spent.num_simulations else 0.0
+def seconds_per_move(spent: Spent) -> float:
+    """The mean time of a move; 0 if there was none."""
+    return spent.seconds / max(1, spent.num_moves)
+
+
+def simulations_per_second(spent: Spent) -> float:
+    """Simulations in a second of thought; 0 for a player that makes none."""
+    return spent.num_simulations / spent.seconds if spent.num_simulations else 0.0
 
 
 def measured(template: Template, value: str, records: Iterable[GameRecord]) -> Point:
     """What the games of the template's match say."""
     match = report(records)
     first, second = match.as_first, match.as_second
-    spent = match.spent[0]
+    mine, others = match.spent
     if template.is_mirror:
         first = first.plus(second.reversed())
         second = first.reversed()
-        spent = spent.plus(match.spent[1])
-    return Point(
-        template, value, template.pair(value)[0], first, second, match.num_distinct, sum(match.num_forfeits), spent
-    )
+        mine = others = mine.plus(others)
+    num_forfeits = sum(match.num_forfeits)
+    player = template.pair(value)[0]
+    return Point(template, value, player, first, second, match.num_distinct, num_forfeits, mine, others)

@@ -3,7 +3,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from azero import sweep
 from azero.config import compose_settings, config_directory
 from azero.games.tictactoe import TicTacToe
 from azero.players.plots import draw_sweep
-from azero.players.points import Template, measured
+from azero.players.points import Template, measured, seconds_per_move, simulations_per_second
 from azero.players.rating import Score
 from azero.players.record import GameRecord, Spent, read_records
 from azero.players.spec import parse_player
@@ -47,7 +46,7 @@ def test_a_point_tells_the_seats_apart() -> None:
     point = measured(Template("a", "b"), "", [game(0, 1), game(1, 1), game(2, 0.5), game(3, 0)])
     assert (point.as_first, point.as_second, point.score) == (Score(1, 1, 0), Score(1, 0, 1), Score(2, 1, 1))
     assert (point.player, point.num_distinct, point.num_forfeits) == ("a", 4, 0)
-    assert (point.milliseconds, point.simulations_per_second) == (100, 100)
+    assert (point.spent, point.opponent_spent) == (Spent(20, 200, 2), Spent(16, 0, 0.004))
 
 
 def test_against_itself_a_player_has_the_first_seat_in_every_game() -> None:
@@ -57,16 +56,16 @@ def test_against_itself_a_player_has_the_first_seat_in_every_game() -> None:
     assert point.spent == Spent(36, 200, 2.004)
 
 
-def test_a_player_that_makes_no_simulations_has_no_speed() -> None:
-    idle = replace(game(0, 1), spent=(Spent(5, 0, 0.5), Spent(4, 50, 0.5)))
-    assert measured(Template("a", "b"), "", [idle]).simulations_per_second == 0
+def test_time_and_speed_are_means_and_0_where_there_is_nothing_to_count() -> None:
+    assert (seconds_per_move(Spent(20, 200, 2)), simulations_per_second(Spent(20, 200, 2))) == (0.1, 100)
+    assert (seconds_per_move(Spent()), simulations_per_second(Spent(3, 0, 0.0))) == (0, 0)
 
 
 def test_a_sweep_measures_each_value_against_each_opponent(capsys: pytest.CaptureFixture[str]) -> None:
     sweep.main([*QUICK, "random", "uct:{}", "values=[5,50]", "opponents=[random,self,'uct:{},c=2']", "name=mine"])
     said = capsys.readouterr().out
     assert re.findall(r"^against ([^,]+(?:,c=2)?), tictactoe", said, re.M) == ["random", "itself", "uct:{},c=2"]
-    rows = re.findall(r"^ (\S+) +\d+/\d+/\d+ +\d+/\d+/\d+ +\d\.\d+ \[.*?\] +10 +[\d.]+ +[\d,]+ $", said, re.M)
+    rows = re.findall(r"^ (\S+) +\d+/\d+/\d+ +\d+/\d+/\d+ +\d\.\d+ \[.*?\] +10 +[\d.]+ +[\d,]+ +[\d.]+ $", said, re.M)
     assert rows == ["random", "uct:5", "uct:50"] * 2 + ["random", "random", "uct:5", "uct:50"]
     assert re.search(r"^ uct:50 against itself: (\d|10|none) of 10 games decisive$", said, re.M)
     directory = Path("checkpoints/sweep/tictactoe-mine").absolute()
@@ -89,7 +88,7 @@ def test_the_same_command_goes_on_to_the_same_results(capsys: pytest.CaptureFixt
         capsys.readouterr()
         sweep.main([*words, "values=[5,9]", f"run={run}"])
         rows = capsys.readouterr().out.splitlines()[2:4]
-        tables.append([row.split()[:-2] for row in rows])  # all but the times
+        tables.append([row.split()[:-3] for row in rows])  # all but the times
     assert Path("one/games.txt").read_text().startswith(games)
     assert [row[0] for row in tables[0]] == ["uct:5", "uct:9"]
     assert tables[0] == tables[1] == tables[2]
