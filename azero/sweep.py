@@ -32,7 +32,6 @@ class SweepSettings(MatchSettings):
     parameter: str = "parameter"  # what the values are, for the picture
     name: str = "sweep"  # of the results
     run: str | None = None  # the directory of the results; null: checkpoints/sweep/GAME-NAME
-    num_opening_moves: int = 0  # random moves that begin a game, >= 0; 0: the players make the variety
 
     def __post_init__(self) -> None:
         """Raises ValueError for what cannot be measured."""
@@ -60,10 +59,9 @@ def main(settings: SweepSettings) -> None:
         python -m azero.sweep game=connect4 sweep=c
         python -m azero.sweep "uct:{}" "uct:{},c=0.5" values=[10,100] opponents=[random,uct:1000] name=mine
 
-    A player or an opponent is written as in azero.arena; where it has {}, the values of the parameter go. Games begin
-    at the start, the players taking turns to move first. They are kept: the same command goes on where one was stopped,
-    and more values, opponents or games add to what is there. Times are the clock's: to compare times, leave the
-    machine alone and take num_workers=1.
+    A player or an opponent is written as in azero.arena; where it has {}, the values of the parameter go. Games are
+    kept: the same command goes on where one was stopped, and more values, opponents or games add to what is there.
+    Times are the clock's: to compare times, leave the machine alone and take num_workers=1.
     """
     pairs = [template.pair(value) for opponent in settings.opponents for template, value in settings.matches(opponent)]
     for name in chain.from_iterable(pairs):
