@@ -17,6 +17,7 @@ from azero.games.game import Game, GameOverError, result_text
 from azero.search.negamax import (
     INFINITY,
     is_proven,
+    is_result_within,
     new_line,
     search,
     search_packed,
@@ -72,23 +73,18 @@ class _Root:
         self.exact = np.zeros(len(actions), np.bool_)  # else at most as good
         self.proven = np.zeros(len(actions), np.bool_)  # else true of the depth only
 
-    @property
-    def is_known(self) -> bool:
-        """Whether a deeper search would find no other score of any action."""
-        return bool((self.proven & self.exact).all())
-
-    @property
-    def is_solved(self) -> bool:
-        """Whether a deeper search would find neither another score of the best action nor one as good."""
-        best = int(self.scores.argmax())
-        decided = abs(value_of(int(self.scores[best]))[0]) == 1
-        return bool(self.proven[best] and self.exact[best] and (decided or self.proven.all()))
+    def is_known(self, every_action: bool, depth: int) -> bool:
+        """Whether to look deeper than `depth` would show neither another best action nor, if asked, another score."""
+        sure, best = self.proven & self.exact, int(self.scores.argmax())
+        if sure.all() or every_action:
+            return bool(sure.all())
+        return bool(sure[best] and (is_result_within(int(self.scores[best]), depth) or self.proven.all()))
 
 
 class AlphaBeta(Generic[S]):
     """Searches positions of one game; what its table holds of one search serves the next."""
 
-    def __init__(self, game: Game[S], prunes: bool = True, table_size: int = 1 << 20) -> None:
+    def __init__(self, game: Game[S], prunes: bool = True, table_size: int = 1 << 18) -> None:
         """With pruning off and a table of no entries it is plain minimax. Compiles, so that no search is late.
 
         An entry takes 24 bytes and 8 for each number in a state; of a game in plain Python, the state. Raises
@@ -128,7 +124,7 @@ class AlphaBeta(Generic[S]):
         deadline = None if limits.seconds is None else start + limits.seconds
         root, depth = _Root(list(game.legal_actions(state))), 0
         max_depth = min(limits.depth or game.max_game_length, game.max_game_length)
-        while depth < max_depth and not (root.is_known if every_action else root.is_solved):
+        while depth < max_depth and not root.is_known(every_action, depth):
             if not self._deepen(root, depth + 1, every_action, (limits.nodes, deadline)):
                 break
             depth += 1
@@ -179,7 +175,7 @@ def _solution(root: _Root, depth: int, num_nodes: int, seconds: float) -> Soluti
         best_actions=tuple(root.actions[root.scores == root.scores[best]].tolist()),
         value=values[best],
         num_plies=plies[best],
-        is_exact=root.is_solved,
+        is_exact=root.is_known(False, depth),
         depth=depth,
         num_nodes=num_nodes,
         seconds=seconds,

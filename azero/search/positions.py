@@ -26,17 +26,18 @@ def read_state(memory: Any, ply: int) -> Any:
 
 
 @dispatched
-def find_entry(memory: Any, ply: int) -> int:
-    """The entry of the table that holds the state of a row, -1 if none does."""
+def find_entry(memory: Any, ply: int, depth: int) -> int:
+    """The entry of the table that holds the state of a row, to be searched `depth` plies deep; -1 if none does."""
     raise NotImplementedError
 
 
 @dispatched
-def place_entry(memory: Any, ply: int, num_nodes: int) -> int:
-    """An entry for the state of a row, whose search took `num_nodes`; -1 without a table."""
+def place_entry(memory: Any, ply: int, depth: int, num_nodes: int) -> int:
+    """An entry for the state of a row, whose search to that depth took `num_nodes`; -1 if it should have none."""
     raise NotImplementedError
 
 
+_LEAST_DEPTH = 4  # of 2 to 5 the fastest for Connect Four
 _ENTRY = [("score", "i8"), ("num_nodes", "i4"), ("era", "i4"), ("depth", "i4"), ("bound", "i4"), ("action", "i4")]
 
 
@@ -45,6 +46,7 @@ class PackedMemory(NamedTuple):
 
     like: Any
     states: LongArray  # int64[D, fields]
+    least_depth: int  # a state to be searched less deep is not looked up: main memory is slower than that
     current_era: int  # entries of others count as empty
     keys: LongArray  # int64[N, fields]: the whole state, so that no other is taken for it
     score: LongArray  # int64[N]
@@ -62,9 +64,9 @@ class PackedMemory(NamedTuple):
         """See above."""
         return unpack(self.like, self.states[ply])
 
-    def find_entry(self, ply: int) -> int:
+    def find_entry(self, ply: int, depth: int) -> int:
         """See above."""
-        if len(self.score) == 0:
+        if depth < self.least_depth:
             return -1
         row = self.states[ply]
         first = _bucket(row, len(self.score))
@@ -77,9 +79,9 @@ class PackedMemory(NamedTuple):
         """The same with an empty table."""
         return self._replace(current_era=self.current_era + 1)
 
-    def place_entry(self, ply: int, num_nodes: int) -> int:
+    def place_entry(self, ply: int, depth: int, num_nodes: int) -> int:
         """The state's own entry, or an empty one, or that which cost less."""
-        if len(self.score) == 0:
+        if depth < self.least_depth:
             return -1
         row = self.states[ply]
         place = _bucket(row, len(self.score))
@@ -137,11 +139,11 @@ class PlainMemory:
         self.entries.clear()
         return self
 
-    def find_entry(self, ply: int) -> int:
+    def find_entry(self, ply: int, depth: int) -> int:
         """See above."""
         return self.entries.get(self.states[ply], -1)
 
-    def place_entry(self, ply: int, num_nodes: int) -> int:
+    def place_entry(self, ply: int, depth: int, num_nodes: int) -> int:
         """See above."""
         if self.size == 0:
             return -1
@@ -159,6 +161,7 @@ def packed_memory(like: Any, num_plies: int, size: int) -> PackedMemory:
     return PackedMemory(
         like=like,
         states=np.zeros((num_plies, len(like)), np.int64),
+        least_depth=_LEAST_DEPTH if size else 1 << 31,
         current_era=1,
         keys=table["key"],
         score=table["score"],
