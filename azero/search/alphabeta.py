@@ -54,7 +54,7 @@ class Solution(NamedTuple):
     actions: IntArray  # int32[L]
     values: npt.NDArray[np.float64]  # float64[L], in [-1, 1], for the player to move
     plies: IntArray  # int32[L]: actions to the end, this one included, if both play well; -1 if the value is 0
-    exact: npt.NDArray[np.bool_]  # bool[L]: proven to the end; others hold for the depth, or are at most that good
+    exact: npt.NDArray[np.bool_]  # bool[L]: proven; else the action is, as far as the depth shows, at most so good
     best_actions: tuple[int, ...]  # those of the highest value and, of these, the soonest wins or the latest losses
     value: float  # of the best actions
     num_plies: int  # likewise
@@ -75,19 +75,19 @@ class _Root:
 
     def is_known(self, every_action: bool, depth: int) -> bool:
         """Whether to look deeper than `depth` would show neither another best action nor, if asked, another score."""
-        sure, best = self.proven & self.exact, int(self.scores.argmax())
+        sure, best = self.proven & self.exact, int(self.scores.max())
         if sure.all() or every_action:
             return bool(sure.all())
-        return bool(sure[best] and (is_result_within(int(self.scores[best]), depth) or self.proven.all()))
+        return bool(sure[self.scores == best].all() and (is_result_within(best, depth) or self.proven.all()))
 
 
 class AlphaBeta(Generic[S]):
-    """Searches positions of one game; what its table holds of one search serves the next."""
+    """Searches positions of one game, one at a time; what its table holds of one search serves the next."""
 
     def __init__(self, game: Game[S], prunes: bool = True, table_size: int = 1 << 18) -> None:
         """With pruning off and a table of no entries it is plain minimax. Compiles, so that no search is late.
 
-        An entry takes 24 bytes and 8 for each number in a state; of a game in plain Python, the state. Raises
+        An entry takes 32 bytes and 8 for each number in a state; of a game in plain Python, the state. Raises
         ValueError for a negative size.
         """
         if table_size < 0:

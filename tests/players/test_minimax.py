@@ -52,6 +52,7 @@ def test_it_takes_the_soonest_win_and_the_latest_loss() -> None:
     assert len({started("minimax:1", TTT, stream).choose(lost) for stream in range(60)}) == 6
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("text", "stones"), [("alphabeta", 2), ("minimax:7", 2), ("alphabeta:3", 0)])
 def test_it_chooses_evenly_among_actions_that_are_equally_good(text: str, stones: int) -> None:
     state = state_after(TTT, [0, 4][:stones])  # after a corner and the centre, as at the start, all lead to a draw
