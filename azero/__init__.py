@@ -11,8 +11,9 @@ from azero.games.batch import StateBatch
 from azero.games.check import check_game
 from azero.games.compiled import CompiledGame
 from azero.games.game import Game, Symmetry, state_after
-from azero.search.mcts import MCTS, Budget, SearchResult, best_action, sample_action
+from azero.search.mcts import MCTS, Budget
 from azero.search.puct import PUCT
+from azero.search.result import SearchResult, best_action, sample_action
 from azero.search.uct import UCT
 
 __all__ = [

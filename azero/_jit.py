@@ -12,7 +12,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -54,21 +54,34 @@ def compilable(function: Callable[P, R]) -> Callable[P, R]:
     return register_jitable(**_INLINE)(function)
 
 
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """A kernel when called from Python, compiled into the kernels that call it."""
+    compiled = kernel(function)
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        return compiled(*args, **kwargs)
+
+    overload(call, strict=False, jit_options=_INLINE)(lambda *_args: function)
+    return call
+
+
 def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
     """Make `stub(receiver, ...)` call the method of that name on the receiver's class, also inside kernels.
 
     The receiver is a NamedTuple (a game's rules, a selection rule, a rollout policy). Numba finds the method by the
-    receiver's type, which, unlike functions passed as arguments, leaves the on-disk cache usable.
+    receiver's type, which, unlike functions passed as arguments, leaves the on-disk cache usable. A class without the
+    method gets the stub's own body.
     """
-    name = stub.__name__
+    name, default = stub.__name__, cast(Callable[..., Any], stub)
     parameters = ", ".join(inspect.signature(stub).parameters)
 
     @wraps(stub)
     def call(receiver: Any, *args: Any) -> Any:
-        return getattr(receiver, name)(*args)
+        return getattr(receiver, name, partial(default, receiver))(*args)
 
     def find(receiver: Any, *_args: Any) -> Any:
-        return getattr(getattr(receiver, "instance_class", None), name, None)
+        return getattr(getattr(receiver, "instance_class", None), name, stub)
 
     # Numba wants the stub's own parameter names; the method itself calls its receiver `self`.
     options: Any = {**_INLINE, "_nrt": True}  # a user's rules may make arrays
@@ -154,6 +167,23 @@ def _draw_compiled(stream: Any, counter: Any) -> Any:
         z = (z ^ (z >> s30)) * first
         z = (z ^ (z >> s27)) * second
         return np.int64((z ^ (z >> s31)) >> one)
+
+    return implementation
+
+
+def mix(key: int, number: int) -> int:
+    """A hash of `number` and of what went into `key`, as an integer in [0, 2**63)."""
+    z = ((int(key) ^ int(number)) & _MASK64) * 0x9E3779B97F4A7C15 & _MASK64
+    return (z ^ (z >> 32)) >> 1
+
+
+@overload(mix, strict=False)  # strict would compare the annotations too
+def _mix_compiled(key: Any, number: Any) -> Any:
+    u64, golden, one, half = np.uint64, np.uint64(0x9E3779B97F4A7C15), np.uint64(1), np.uint64(32)
+
+    def implementation(key: Any, number: Any) -> Any:
+        z = (u64(key) ^ u64(number)) * golden
+        return np.int64((z ^ (z >> half)) >> one)
 
     return implementation
 

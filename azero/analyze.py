@@ -21,8 +21,8 @@ from azero.players.spec import parse_player
 from azero.screen import text_table
 from azero.search.alphabeta import AlphaBeta, Limits
 from azero.search.forest import Forest
-from azero.search.mcts import SearchResult
 from azero.search.picture import MAX_NODES, check_picture_path, save_picture
+from azero.search.result import SearchResult
 from azero.search.trace import Simulation, trace_simulation
 from azero.search.view import Edge, Node, TreeView, result_label, value_text, view
 

@@ -22,6 +22,7 @@ from azero.games.game import Game, result_text, state_after, winner
 from azero.players.player import Player, SearchPlayer
 from azero.players.record import read_records
 from azero.players.spec import parse_player
+from azero.search.result import rank_actions
 
 S = TypeVar("S", bound=Hashable)
 
@@ -184,10 +185,12 @@ class _Human(Player[S]):
         with self._console.status(Text(f"{self._hints.name} is thinking")):
             result = self._hints.search(state, self._next_stream())
         table = Table("action", "visits", "share", "value", box=None)
-        ranked = sorted(zip(result.visit_counts, result.q, result.actions, strict=True), reverse=True)
-        for visits, q, action in ranked[:_MAX_HINTED]:
+        ranks = rank_actions(result)
+        for i in sorted(range(len(ranks)), key=ranks.__getitem__, reverse=True)[:_MAX_HINTED]:
+            visits, proof = int(result.visit_counts[i]), result.proofs[i]
             share = visits / max(1, result.visit_counts.sum())
-            table.add_row(self._game.action_text(int(action)), f"{visits}", f"{share:.0%}", f"{q:+.2f}")
+            value = f"{result.q[i]:+.2f}" if proof is None else proof.text()
+            table.add_row(self._game.action_text(int(result.actions[i])), f"{visits}", f"{share:.0%}", value)
         self._console.print(table)
         self._console.print(f"({self._hints.name}; value +1 is a sure win for you, -1 a sure loss)")
 

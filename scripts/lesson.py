@@ -55,12 +55,14 @@ from azero.players.match import MatchSettings, play_match, report
 from azero.players.player import Player, SearchPlayer
 from azero.players.rating import Score, wilson_interval
 from azero.players.spec import parse_player
+from azero.search.forest import SearchOptions
 from azero.search.mcts import MCTS, Budget
 from azero.search.uct import UCT
 
 TRUE_GAME = TicTacToe()
+UNPROVEN = SearchOptions(proven_values=False)  # proofs would hide part of what a bug does
 SIMULATIONS = (10, 30, 100, 300, 1000)
-OPPONENTS = {"a random player": "random", "sound UCT": "uct:{}"}
+OPPONENTS = {"a random player": "random", "sound UCT": "uct:{},proven=no"}
 
 
 class SoundGame(Game[State]):
@@ -153,7 +155,7 @@ BUGS: dict[str, tuple[Callable[[], Game[State]], Callable[[], Evaluator]]] = {
 def make_player(bug: str, num_simulations: int) -> Player[State]:
     """A UCT player with this bug."""
     game, evaluator = BUGS[bug]
-    return SearchPlayer(MCTS(game(), evaluator(), UCT()), Budget(num_simulations))
+    return SearchPlayer(MCTS(game(), evaluator(), UCT(), UNPROVEN), Budget(num_simulations))
 
 
 class Point(NamedTuple):

@@ -15,19 +15,20 @@ from azero.games.game import state_after, winner
 from azero.games.tictactoe import TicTacToe
 from azero.players.exhaustive import losing_lines
 from azero.players.player import RandomPlayer
-from azero.search.mcts import MCTS, Budget, best_action
+from azero.search.mcts import MCTS, Budget
+from azero.search.result import best_action
 from azero.search.uct import UCT
 
 SCRIPT = Path(__file__).parents[1] / "scripts" / "lesson.py"
 LESSON = runpy.run_path(str(SCRIPT))
-BUGS = LESSON["BUGS"]
+BUGS, UNPROVEN = LESSON["BUGS"], LESSON["UNPROVEN"]
 WRONG = [bug for bug in BUGS if bug != "none"]
 WIN_IN_ONE = state_after(TicTacToe(), [0, 3, 1, 4])  # X takes cell 2
 
 
 def search(bug, state, num_simulations):
     game, evaluator = BUGS[bug]
-    return MCTS(game(), evaluator(), UCT()).search(state, Budget(num_simulations), stream=5)
+    return MCTS(game(), evaluator(), UCT(), UNPROVEN).search(state, Budget(num_simulations), stream=5)
 
 
 def value_of(result, action):
@@ -35,7 +36,7 @@ def value_of(result, action):
 
 
 def test_without_a_bug_the_tree_is_that_of_azeros_game():
-    true = MCTS(TicTacToe(), RolloutEvaluator(), UCT()).search(WIN_IN_ONE, Budget(300), stream=5)
+    true = MCTS(TicTacToe(), RolloutEvaluator(), UCT(), UNPROVEN).search(WIN_IN_ONE, Budget(300), stream=5)
     assert search("none", WIN_IN_ONE, 300).visit_counts.tolist() == true.visit_counts.tolist()
 
 

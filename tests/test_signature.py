@@ -6,7 +6,7 @@ One that is meant to change the search writes here what `python scripts/bench.py
 import runpy
 from pathlib import Path
 
-SIGNATURE = "815a21402b11d6a5"
+SIGNATURE = "d4876c23488c9059"
 
 
 def test_the_search_visits_what_it_visited_when_it_was_signed() -> None:

@@ -16,7 +16,8 @@ from azero.games.game import Game
 
 S = TypeVar("S", bound=Hashable)
 
-NUM_BUFFERS = 3  # rows of scratch, int32[NUM_BUFFERS, A], that a rollout needs
+NUM_BUFFERS = 5  # rows of scratch, int32[NUM_BUFFERS, A], that a rollout needs
+FIRST_TRACE = 3  # the row where TracingPolicy notes player 0's actions; the next is player 1's
 
 
 @dispatched
@@ -47,6 +48,18 @@ class HeuristicPolicy(NamedTuple):
                 actions[i], actions[num_safe] = actions[num_safe], actions[i]
                 num_safe += 1
         return int(actions[below(number, num_safe if num_safe > 0 else len(actions))])
+
+
+class TracingPolicy(NamedTuple):
+    """Plays by another policy and notes in the last two rows of scratch which actions each player took."""
+
+    policy: Any
+
+    def choose_action(self, rules: Any, state: Any, actions: Any, buffers: Any, number: int) -> int:
+        """See the class."""
+        action = choose_action(self.policy, rules, state, actions, buffers, number)
+        buffers[FIRST_TRACE + current_player(rules, state), action] = 1
+        return action
 
 
 @compilable
@@ -94,13 +107,23 @@ def mean_rollout(policy: Any, rules: Any, state: Any, stream: int, num_rollouts:
     return total / num_rollouts
 
 
+@compilable
+def take_trace(buffers: Any, played: Any) -> None:
+    """Move what TracingPolicy noted into `played`, int32[2, A], and forget it."""
+    for player in range(2):
+        for action in range(buffers.shape[1]):
+            played[player, action] = buffers[FIRST_TRACE + player, action]
+            buffers[FIRST_TRACE + player, action] = 0
+
+
 @kernel
 def _evaluate_rows(
-    policy: Any, rules: Any, like: Any, rows: Any, streams: Any, num_rollouts: int, buffers: Any, values: Any
+    policy: Any, rules: Any, batch: Any, num_rollouts: int, buffers: Any, values: Any, played: Any
 ) -> None:
+    like, rows, streams = batch
     for b in range(len(rows)):
-        state = unpack(like, rows[b])
-        values[b] = mean_rollout(policy, rules, state, streams[b], num_rollouts, buffers)
+        values[b] = mean_rollout(policy, rules, unpack(like, rows[b]), streams[b], num_rollouts, buffers)
+        take_trace(buffers, played[b])
 
 
 class PlainRules(Generic[S]):
@@ -111,6 +134,16 @@ class PlainRules(Generic[S]):
         self.step = game.step
         self.outcome = game.outcome
         self._legal_actions = game.legal_actions
+        self._symmetries = [symmetry.state for symmetry in game.symmetries()]
+        self._numbers: dict[S, int] = {}
+
+    def canonical(self, state: S) -> S:
+        """See `azero.games.compiled.canonical`."""
+        return min((state, *(move(state) for move in self._symmetries)), key=repr)
+
+    def write_key(self, state: S, row: Any) -> None:
+        """A state's number: how many others were seen before it."""
+        row[0] = self._numbers.setdefault(state, len(self._numbers))
 
     def write_legal_actions(self, state: S, out: Any) -> int:
         """See `azero.games.compiled.write_legal_actions`."""
@@ -134,15 +167,17 @@ class RolloutEvaluator:
 
     def evaluate(self, batch: StateBatch[Any]) -> Evaluation:
         """The mean rollout of every state, each from its own stream."""
-        values = np.empty(len(batch), np.float32)
-        buffers = np.empty((NUM_BUFFERS, batch.game.num_actions), np.int32)
+        num_actions = batch.game.num_actions
+        values, buffers = np.empty(len(batch), np.float32), np.zeros((NUM_BUFFERS, num_actions), np.int32)
+        policy: Any = self.policy if batch.played is None else TracingPolicy(self.policy)
+        played = np.empty((len(batch), 2, num_actions), np.int32) if batch.played is None else batch.played
         states: Sequence[Any] = batch.states
         if isinstance(states, PackedStates) and isinstance(batch.game, CompiledGame):
-            rules, streams = batch.game.rules, batch.streams
-            _evaluate_rows(self.policy, rules, states.like, states.rows, streams, self.num_rollouts, buffers, values)
+            packed = (states.like, states.rows, batch.streams)
+            _evaluate_rows(policy, batch.game.rules, packed, self.num_rollouts, buffers, values, played)
         else:
             rules = PlainRules(batch.game)
             for b, state in enumerate(states):
-                stream = int(batch.streams[b])
-                values[b] = mean_rollout(self.policy, rules, state, stream, self.num_rollouts, buffers)
+                values[b] = mean_rollout(policy, rules, state, int(batch.streams[b]), self.num_rollouts, buffers)
+                take_trace(buffers, played[b])
         return Evaluation(batch.legal.astype(np.float32), values)

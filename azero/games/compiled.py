@@ -46,6 +46,12 @@ def write_observation(rules: Any, state: Any, planes: Any) -> None:
     """Write what a network sees into `planes`, float32[C, H, W] of zeros."""
 
 
+@dispatched
+def canonical(rules: Any, state: Any) -> Any:
+    """The one of all the state's images under the game's symmetries that stands for them; by default the state."""
+    return state
+
+
 class CompiledGame(Game[S]):
     """A game whose `rules` (see the functions above) serve both plain Python and kernels.
 

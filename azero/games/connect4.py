@@ -21,14 +21,13 @@ A board is an integer, seven bits a column; the seventh bit stays free, so that 
 from typing import Any, NamedTuple
 
 from azero._jit import compilable
-from azero.games.board import StoneRules, board_text, parse_board, permute_bits
+from azero.games.board import StoneRules, board_text, parse_board
 from azero.games.compiled import CompiledGame
 from azero.games.game import Symmetry
 
 _ROWS, _COLUMNS, _HEIGHT = 6, 7, 7
 _GRID = tuple(tuple(_HEIGHT * column + row for column in range(_COLUMNS)) for row in reversed(range(_ROWS)))
 _UP, _ACROSS, _DOWNWARD, _UPWARD = 1, _HEIGHT, _HEIGHT - 1, _HEIGHT + 1  # bit steps along the four directions
-_MIRROR = {_HEIGHT * c + r: _HEIGHT * (_COLUMNS - 1 - c) + r for c in range(_COLUMNS) for r in range(_ROWS)}
 _MIRROR_CELLS = tuple(row * _COLUMNS + _COLUMNS - 1 - column for row in range(_ROWS) for column in range(_COLUMNS))
 
 
@@ -57,6 +56,16 @@ def has_four(stones: int) -> bool:
     return pairs & (pairs >> 2 * _UPWARD) != 0
 
 
+@compilable
+def _mirrored(stones: int) -> int:
+    """The board with its columns in the opposite order."""
+    image = 0
+    for _ in range(_COLUMNS):
+        image = (image << _HEIGHT) | (stones & ((1 << _HEIGHT) - 1))
+        stones >>= _HEIGHT
+    return image
+
+
 class Rules(StoneRules):
     """Connect Four has no parameters."""
 
@@ -80,6 +89,11 @@ class Rules(StoneRules):
         taken = state.taken | (state.taken + (1 << (_HEIGHT * action)))
         stones = taken ^ (state.taken ^ state.own)
         return State(state.taken ^ state.own, taken, state.num_stones + 1, 1 if has_four(stones) else 0)
+
+    def canonical(self, state: State) -> State:
+        """The one with the smaller boards of the state and its mirror image."""
+        own, taken = _mirrored(state.own), _mirrored(state.taken)
+        return State(own, taken, state.num_stones, state.lost) if (own, taken) < (state.own, state.taken) else state
 
     def write_observation(self, state: State, planes: Any) -> None:
         """The two boards."""
@@ -122,4 +136,4 @@ class Connect4(CompiledGame[State]):
 
 
 def _mirror(state: State) -> State:
-    return state._replace(own=permute_bits(state.own, _MIRROR), taken=permute_bits(state.taken, _MIRROR))
+    return state._replace(own=_mirrored(state.own), taken=_mirrored(state.taken))

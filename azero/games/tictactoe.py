@@ -20,6 +20,7 @@ from azero.games.game import Symmetry
 _LINES = (0o007, 0o070, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124)
 _GRID = square_grid(3, 3)
 _HAS_LINE = np.array([any(stones & line == line for line in _LINES) for stones in range(512)])
+_IMAGES = np.array([[permute_bits(board, cells) for board in range(512)] for cells in square_symmetries(3)])
 
 
 class State(NamedTuple):
@@ -42,16 +43,24 @@ class Rules(StoneRules):
         """The empty cells of an unfinished game."""
         num_legal = 0
         free = 0 if state.lost else ~(state.own | state.other)
-        for cell in range(9):
-            if (free >> cell) & 1:
-                out[num_legal] = cell
-                num_legal += 1
+        for cell in range(9):  # without a branch that could be mispredicted
+            out[num_legal] = cell
+            num_legal += (free >> cell) & 1
         return num_legal
 
     def step(self, state: State, action: int) -> State:
         """Put a stone and hand the board over."""
         stones = state.own | (1 << action)
         return State(state.other, stones, state.num_stones + 1, 1 if _HAS_LINE[stones] else 0)
+
+    def canonical(self, state: State) -> State:
+        """The image with the smallest boards."""
+        own, other = state.own, state.other
+        for i in range(len(_IMAGES)):
+            image = (_IMAGES[i, state.own], _IMAGES[i, state.other])
+            if image < (own, other):
+                own, other = image
+        return State(int(own), int(other), state.num_stones, state.lost)
 
     def write_observation(self, state: State, planes: Any) -> None:
         """The two boards."""

@@ -20,8 +20,10 @@ from azero.evaluators.evaluator import Evaluator
 from azero.games.game import FloatArray, Game, winner
 from azero.learning.cores import num_cores
 from azero.learning.samples import Samples
-from azero.search.forest import Forest
-from azero.search.mcts import DirichletNoise, add_root_noise, sample_action, search_result
+from azero.search.forest import Forest, SearchOptions
+from azero.search.mcts import for_budget
+from azero.search.noise import DirichletNoise, add_root_noise
+from azero.search.result import sample_action, search_result
 
 S = TypeVar("S", bound=Hashable)
 
@@ -40,6 +42,7 @@ class SelfPlaySettings:
     temperature: float = 1.0  # for drawing an action from the visits, >= 0; AlphaZero: 1
     temperature_plies: int = 15  # plies it applies to, >= 0; then the most visited action. AlphaZero: 30 in chess
     random_plies: int = 4  # a game begins with up to so many uniformly random actions, >= 0, for variety
+    proven_values: bool = False  # use what the trees prove: exact targets, and no simulations where nothing is open
     noise: DirichletNoise = field(default_factory=DirichletNoise)  # exploration at the root
 
     def __post_init__(self) -> None:
@@ -159,7 +162,9 @@ class _Worker(Generic[S]):
         fair_share = -(-self.settings.games // self.settings.num_threads())
         num_trees = min(self.settings.parallel_games, fair_share)
         self.first_numbers = list(itertools.islice(numbers, num_trees))
-        self.forest = Forest(play.game, evaluator, play.rule, num_trees)
+        rule = for_budget(play.rule, self.settings.simulations)
+        options = SearchOptions(proven_values=self.settings.proven_values)
+        self.forest = Forest(play.game, evaluator, rule, num_trees, options)
         self.games: dict[int, PlayedGame[S]] = {}  # by tree
 
     def run(self, stop: threading.Event) -> list[PlayedGame[S]]:
@@ -169,10 +174,10 @@ class _Worker(Generic[S]):
         while self.games and not stop.is_set():
             trees = np.fromiter(self.games, np.int32)
             self.forest.simulate(trees)
-            visits = self.forest.tree.visits[trees, 0]
+            visits, proven = self.forest.tree.visits[trees, 0], self.forest.tree.plies[trees, 0] >= 0
             for b in trees[visits == 1].tolist():
                 add_root_noise(self.forest, b, self.settings.noise, self.search_stream(b))
-            for b in trees[visits > self.goals(trees)].tolist():
+            for b in trees[(visits > self.goals(trees)) | proven].tolist():
                 self.act(b)
         self.counts.evaluations = self.forest.num_evaluations
         return self.finished

@@ -6,20 +6,18 @@ sample its first moves.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
-from dataclasses import replace
+from collections.abc import Hashable
 from typing import Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from azero._jit import below, draw
 from azero.evaluators.evaluator import Evaluation, Evaluator, checked
-from azero.evaluators.rollout import RolloutEvaluator
 from azero.games.batch import batch_of
 from azero.games.game import Game
 from azero.search.forest import Forest
-from azero.search.mcts import MCTS, Budget, SearchResult, best_action, sample_action
+from azero.search.mcts import MCTS, Budget
+from azero.search.result import SearchResult, best_action, sample_action
 
 S = TypeVar("S", bound=Hashable)
 
@@ -65,64 +63,23 @@ class RandomPlayer(Player[S]):
         return int(actions[below(self._next_stream(), len(actions))])
 
 
-class FlatPlayer(Player[S]):
-    """Flat Monte Carlo: evenly many rollouts after each legal action; the best mean is played."""
-
-    def __init__(self, game: Game[S], evaluator: RolloutEvaluator, num_rollouts: int) -> None:
-        """`num_rollouts` >= 1, of the evaluator, for a move in total; an action that ends the game needs none.
-
-        Compiles what it needs, so that the first move is not late.
-        """
-        self._game = game
-        self._evaluator = evaluator
-        self._num_rollouts = num_rollouts
-        self._mean_rollouts([game.initial_state()], 0)
-
-    def choose(self, state: S) -> int:
-        """See the class."""
-        game, stream = self._game, self._next_stream()
-        mover = game.current_player(state)
-        actions = game.legal_actions(state)
-        after = [game.step(state, action) for action in actions]
-        ended = np.array([game.is_terminal(child) for child in after])
-        values = np.empty(len(after))
-        values[ended] = [game.outcome(child) for child in after if game.is_terminal(child)]
-        self.num_simulations = 0 if ended.all() else self._num_rollouts
-        if self.num_simulations:
-            values[~ended] = self._mean_rollouts([after[i] for i in np.flatnonzero(~ended)], draw(stream, 0))
-        values *= [1 if game.current_player(child) == mover else -1 for child in after]
-        weights = np.where(ended, 1.001 * values, values)  # a certain win is worth more than one in every rollout
-        best = np.flatnonzero(weights == np.nanmax(weights))
-        self.value = float(values[best[0]])
-        return int(actions[best[below(draw(stream, 1), len(best))]])
-
-    def _mean_rollouts(self, states: Sequence[S], stream: int) -> npt.NDArray[np.float64]:
-        """The mean of each state's rollouts, for its mover; NaN where there are not enough for every state."""
-        # One row of the batch is one rollout; the states take turns, a random one first.
-        first = below(draw(stream, 0), len(states))
-        rows = np.resize(np.roll(np.arange(len(states)), -first), self._num_rollouts)
-        streams = np.arange(self._num_rollouts) + (stream >> 1)
-        batch = replace(batch_of(self._game, states).take(rows), streams=streams)
-        total = np.bincount(rows, self._evaluator.evaluate(batch).value, len(states))
-        visits = np.bincount(rows, minlength=len(states))
-        means = np.full(len(states), np.nan)
-        np.divide(total, visits, out=means, where=visits > 0)
-        return means
-
-
 class SearchPlayer(Player[S]):
-    """Searches a tree and plays the most visited action; what it learned about the game's next states it keeps."""
+    """Searches a tree and plays the best action; what it learned about the game's next states it keeps."""
 
-    def __init__(self, mcts: MCTS[S], budget: Budget, num_sampled_moves: int = 0) -> None:
-        """Its first `num_sampled_moves` of a game are drawn in proportion to the visits, for variety."""
+    def __init__(self, mcts: MCTS[S], budget: Budget, num_sampled_moves: int = 0, choice: str = "visits") -> None:
+        """`choice` says which action is best (see `best_action`).
+
+        Its first `num_sampled_moves` of a game are drawn in proportion to the visits, for variety.
+        """
         self._mcts = mcts
         self._budget = budget
         self._num_sampled_moves = num_sampled_moves
+        self._choice = choice
 
     @property
     def forest(self) -> Forest[S]:
         """The tree of the last search, number 0, to be looked at."""
-        return self._mcts._forest
+        return self._mcts.forest
 
     def start(self, stream: int) -> None:
         """Begin a new game with an empty tree."""
@@ -141,7 +98,7 @@ class SearchPlayer(Player[S]):
         result = self.search(state, draw(stream, 0))
         if self._num_moves <= self._num_sampled_moves:
             return sample_action(result, 1.0, draw(stream, 1))
-        return best_action(result, draw(stream, 1))
+        return best_action(result, draw(stream, 1), self._choice)
 
     def observe(self, action: int) -> None:
         """Keep what the tree holds below the action."""

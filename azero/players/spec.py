@@ -2,6 +2,7 @@
 
     random                  any legal action
     flat:100                flat Monte Carlo, 100 rollouts a move
+    ucb1:100                the same, but UCB1 says which action gets the next rollout
     uct:1000                tree search by UCT with random rollouts, 1000 simulations a move
     minimax:4               minimax, 4 plies deep
     alphabeta:8             the same by alpha-beta; alone, `alphabeta` looks on until it knows how perfect play ends
@@ -13,9 +14,18 @@ PATH is a run, one of its checkpoints, or a file of weights. In place of simulat
 is half a second a move, and `1000,0.5s` whichever comes first. Options follow after commas, as in
 `uct:1000,c=1.0,sampled=4`:
 
-    c=1.0                   exploration (uct and azero; its meaning and default are those of `UCT` and `PUCT`)
-    rollout=heuristic       rollouts take immediate wins and prevent the opponent's (flat and uct); default: random
-    rollouts=4              rollouts for each simulation (uct)
+    c=1.0                   exploration (uct, ucb1 and azero; its meaning and default are those of the rule)
+    rollout=heuristic       rollouts take immediate wins and prevent the opponent's (flat, ucb1, uct); default: random
+    rollouts=4              rollouts for each simulation (flat, ucb1, uct)
+    rave=300                RAVE with this equivalence parameter (uct); with grave=50, GRAVE from nodes with 50 visits
+    gumbel=16               Gumbel AlphaZero, its first round trying so many actions (azero)
+    widening=1.5            progressive widening: a node with N visits has 1.5 sqrt(N) actions (uct and azero)
+    transpositions=states   states share a node however they are reached; symmetries: mirror images too (uct and azero)
+    proven=no               do not use what the tree proves (uct and azero)
+    threads=2               so many trees side by side, added up (uct)
+    leaves=8                so many leaves for each call of the network (azero)
+    choice=lcb              the action is chosen by visits, value or lcb (uct, ucb1 and azero; see `best_action`)
+    early=yes               stop when no other action can become the most visited (uct and azero)
     nodes=100000            states to visit for a move (alphabeta)
     sampled=4               the first 4 moves of a game are drawn in proportion to their visits (uct and azero)
 """
@@ -24,20 +34,27 @@ import re
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple, TypeVar
 
+from azero.evaluators.evaluator import Evaluator
 from azero.evaluators.network import load_network
 from azero.evaluators.rollout import HeuristicPolicy, RandomPolicy, RolloutEvaluator
 from azero.games.game import Game
 from azero.games.suggest import suggestion
 from azero.players.minimax import MinimaxPlayer
-from azero.players.player import FlatPlayer, NetworkPlayer, Player, RandomPlayer, SearchPlayer
+from azero.players.player import NetworkPlayer, Player, RandomPlayer, SearchPlayer
 from azero.search.alphabeta import AlphaBeta, Limits
+from azero.search.forest import SearchOptions
+from azero.search.gumbel import Gumbel
 from azero.search.mcts import MCTS, Budget
 from azero.search.puct import PUCT
-from azero.search.uct import UCT
+from azero.search.rave import RAVE
+from azero.search.result import CHOICES
+from azero.search.uct import UCB1, UCT, Flat
+from azero.search.widening import Widening
 
 S = TypeVar("S", bound=Hashable)
 
 _Maker = Callable[[Game[Any]], Player[Any]]
+_MAX_SIDE_BY_SIDE = 1024  # trees or leaves
 _MAX_COUNT = 2**31 - 2  # a tree's counters hold one more, which is the root's own evaluation
 
 
@@ -87,20 +104,53 @@ def _read_human(text: str) -> _Maker:
     return refuse
 
 
+_SEARCH = ("simulations", "seconds", "sampled", "transpositions", "proven", "widening", "choice", "early")
+
+
 def _read_flat(text: str) -> _Maker:
-    values = _values(text, "simulations", "rollout")
+    values = _values(text, "simulations", "rollout", "rollouts")
     if "simulations" not in values:
         raise ValueError("the number of rollouts is missing")
-    evaluator = RolloutEvaluator(values.get("rollout", RandomPolicy()))
-    return lambda game: FlatPlayer(game, evaluator, values["simulations"])
+    return _searching(values | {"choice": "value"}, Flat())
+
+
+def _read_ucb1(text: str) -> _Maker:
+    values = _values(text, "simulations", "seconds", "rollout", "rollouts", "c", "choice")
+    return _searching(values, UCB1(values["c"]) if "c" in values else UCB1())
 
 
 def _read_uct(text: str) -> _Maker:
-    values = _values(text, "simulations", "seconds", "c", "rollout", "rollouts", "sampled")
-    budget = _budget(values)
-    rule = UCT(values["c"]) if "c" in values else UCT()
+    values = _values(text, *_SEARCH, "c", "rollout", "rollouts", "rave", "grave", "threads")
+    if "grave" in values and "rave" not in values:
+        raise ValueError("grave needs rave, the equivalence parameter")
+    exploration = {"c": values["c"]} if "c" in values else {}
+    rule: Any = UCT(**exploration)
+    if "rave" in values:
+        rule = RAVE(values["rave"], values.get("grave", 0), **exploration)
+    return _searching(values, rule)
+
+
+def _searching(values: dict[str, Any], rule: Any) -> _Maker:
+    """A player that searches with rollouts."""
     evaluator = RolloutEvaluator(values.get("rollout", RandomPolicy()), values.get("rollouts", 1))
-    return lambda game: SearchPlayer(MCTS(game, evaluator, rule), budget, values.get("sampled", 0))
+    return _player(values, rule, lambda _: evaluator)
+
+
+def _player(values: dict[str, Any], rule: Any, evaluator: Callable[[Game[Any]], Evaluator]) -> _Maker:
+    budget = _budget(values)
+    if "widening" in values:
+        rule = Widening(rule, values["widening"])
+    options = SearchOptions(
+        proven_values=values.get("proven", True),
+        transpositions=values.get("transpositions", "none"),
+        leaves=values.get("leaves", 1),
+    )
+    threads, sampled, choice = values.get("threads", 1), values.get("sampled", 0), values.get("choice", "visits")
+
+    def make(game: Game[Any]) -> Player[Any]:
+        return SearchPlayer(MCTS(game, evaluator(game), rule, options, threads), budget, sampled, choice)
+
+    return make
 
 
 def _read_minimax(text: str) -> _Maker:
@@ -120,10 +170,16 @@ def _read_azero(text: str) -> _Maker:
     if not at:
         raise ValueError("the simulations of a move are missing")
     path = _path(path)
-    values = _values(settings, "simulations", "seconds", "c", "sampled")
-    budget = _budget(values)
-    rule = PUCT(values["c"]) if "c" in values else PUCT()
-    return lambda game: SearchPlayer(MCTS(game, load_network(path, game), rule), budget, values.get("sampled", 0))
+    values = _values(settings, *_SEARCH, "c", "gumbel", "leaves")
+    for other, reason in (("c", "belongs to PUCT"), ("early", "would spoil its plan"), ("widening", "is its own")):
+        if "gumbel" in values and other in values:
+            raise ValueError(f"{other} does not go with gumbel: it {reason}")
+    if "gumbel" in values and "simulations" not in values:
+        raise ValueError("gumbel divides the simulations of a move between its rounds, so it needs their number")
+    rule: Any = PUCT(values["c"]) if "c" in values else PUCT()
+    if "gumbel" in values:
+        rule = Gumbel(values["gumbel"], noise=0.0)
+    return _player(values, rule, lambda game: load_network(path, game))
 
 
 def _read_network(text: str) -> _Maker:
@@ -161,13 +217,22 @@ def _values(text: str, *allowed: str) -> dict[str, Any]:
 def _budget(values: dict[str, Any]) -> Budget:
     if "simulations" not in values and "seconds" not in values:
         raise ValueError("the simulations of a move are missing")
-    return Budget(values.get("simulations"), values.get("seconds"))
+    early = values.get("early", False)
+    if early and values.get("choice", "visits") != "visits":
+        raise ValueError("early compares visits, so the choice must be by visits")
+    return Budget(values.get("simulations"), values.get("seconds"), early)
 
 
 def _count(name: str, text: str) -> int:
     if not re.fullmatch("[0-9]{1,10}", text) or not 1 <= int(text) <= _MAX_COUNT:
         raise ValueError(f"{name} must be a whole number from 1 to {_MAX_COUNT}, not {text!r}")
     return int(text)
+
+
+def _few(name: str, text: str) -> int:
+    if not 1 <= (count := _count(name, text)) <= _MAX_SIDE_BY_SIDE:
+        raise ValueError(f"{name} must be at most {_MAX_SIDE_BY_SIDE}, not {text!r}")
+    return count
 
 
 def _number(name: str, text: str) -> float:
@@ -183,6 +248,12 @@ def _seconds(name: str, text: str) -> float:
     return seconds
 
 
+def _positive(name: str, text: str) -> float:
+    if not (number := _number(name, text)):
+        raise ValueError(f"{name} must be above 0")
+    return number
+
+
 def _policy(name: str, text: str) -> RandomPolicy | HeuristicPolicy:
     policies: dict[str, RandomPolicy | HeuristicPolicy] = {"random": RandomPolicy(), "heuristic": HeuristicPolicy()}
     if text not in policies:
@@ -190,19 +261,43 @@ def _policy(name: str, text: str) -> RandomPolicy | HeuristicPolicy:
     return policies[text]
 
 
+def _word(*words: str) -> Callable[[str, str], str]:
+    def read(name: str, text: str) -> str:
+        if text not in words:
+            raise ValueError(f"{name} must be {' or '.join(words)}, not {text!r}")
+        return text
+
+    return read
+
+
+def _yes(name: str, text: str) -> bool:
+    return _word("yes", "no")(name, text) == "yes"
+
+
 _READERS: dict[str, Callable[[str, str], Any]] = {
     "simulations": _count,
-    "depth": _count,
-    "nodes": _count,
     "seconds": _seconds,
     "c": _number,
     "rollout": _policy,
     "rollouts": _count,
+    "rave": _number,
+    "grave": _count,
+    "gumbel": _count,
+    "widening": _positive,
+    "transpositions": _word("none", "states", "symmetries"),
+    "proven": _yes,
+    "threads": _few,
+    "leaves": _few,
+    "choice": _word(*CHOICES),
+    "early": _yes,
+    "depth": _count,
+    "nodes": _count,
     "sampled": _count,
 }
 _KINDS: dict[str, tuple[str, Callable[[str], _Maker]]] = {
     "random": ("random", _read_random),
     "flat": ("flat:100", _read_flat),
+    "ucb1": ("ucb1:100", _read_ucb1),
     "uct": ("uct:1000", _read_uct),
     "minimax": ("minimax:4", _read_minimax),
     "alphabeta": ("alphabeta:8", _read_alphabeta),

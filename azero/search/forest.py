@@ -1,84 +1,124 @@
 """B trees of one game, searched side by side by either of two drivers on the same kernels.
 
-The stepped driver serves every game and evaluator: each call advances many trees by one simulation, with one call of
-the evaluator. The fused driver, for compiled rules with rollouts, is one compiled loop over one tree. Both plant the
-same tree, node by node, whatever else is searched beside it: all randomness comes from (stream, visits of the root).
+The stepped driver serves every game and evaluator: each call advances many trees by one simulation, or one tree by
+several, with one call of the evaluator. The fused driver, for compiled rules with rollouts, is one compiled loop over
+one tree. Both plant the same tree, node by node, whatever else is searched beside it: all randomness comes from
+(stream, visits of the root).
 """
 
-from collections.abc import Hashable
-from typing import Any, Generic, NamedTuple, TypeVar
+import time
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from azero._jit import compilable, draw, kernel, pack, unpack
+from azero._jit import pack, unpack
 from azero.evaluators.evaluator import Evaluation, Evaluator, checked
-from azero.evaluators.rollout import NUM_BUFFERS, PlainRules, RolloutEvaluator, mean_rollout
+from azero.evaluators.rollout import NUM_BUFFERS, PlainRules, RolloutEvaluator, TracingPolicy
 from azero.games.batch import StateBatch
-from azero.games.compiled import (
-    CompiledGame,
-    PackedStates,
-    current_player,
-    outcome,
-    step,
-    write_legal_actions,
-)
+from azero.games.compiled import CompiledGame, PackedStates, canonical
 from azero.games.game import Game
-from azero.search.kernels import backup, expand, keep_subtree, select
-from azero.search.tree import IntArray, Tree, allocate, clear, enlarged
+from azero.search.drivers import (
+    Leaves,
+    Spec,
+    find_leaf,
+    find_packed,
+    forget_leaves,
+    grow_fused,
+    has_room,
+    plant_leaves,
+)
+from azero.search.kernels import copy_subtree, subtree_size
+from azero.search.transpositions import NotShared, Shared, SharedBySymmetry, fill_slots
+from azero.search.tree import MAX_ACTIONS, Columns, IntArray, allocate, clear, enlarged
 
 S = TypeVar("S", bound=Hashable)
 
 _FIRST_NODES = 64  # room in a new tree; it doubles when needed
-_NOTHING = Evaluation(np.empty((0, 0), np.float32), np.empty(0, np.float32))  # where all leaves are finished games
+_NOTHING = Evaluation(np.empty((0, 0), np.float32), np.empty(0, np.float32))  # where no leaf asks for an evaluation
+_SHARING = {"none": NotShared(), "states": Shared(), "symmetries": SharedBySymmetry()}
 
 
-class _Leaves(NamedTuple):
-    """What the B searches start from, and what `_describe_leaf` has found out about their current leaves."""
+@dataclass(frozen=True)
+class SearchOptions:
+    """What may be added to any search."""
 
-    root: npt.NDArray[np.int64]  # int64[B, fields]: the packed state; no fields for a game in plain Python
-    root_stream: npt.NDArray[np.int64]  # int64[B]: the randomness of the search
-    stream: npt.NDArray[np.int64]  # int64[B]: that of the current simulation
-    path: IntArray  # int32[B, D]: the edges from the root to the leaf
-    depth: IntArray  # int32[B]: how many
-    actions: IntArray  # int32[B, A]: the legal actions
-    num_legal: IntArray  # int32[B]
-    player: IntArray  # int32[B]
-    outcome: npt.NDArray[np.float32]  # float32[B]: of a finished game; 0 for others
+    proven_values: bool = True  # wins, losses and draws that the tree proves are exact and take no more simulations
+    transpositions: str = "none"  # "states": all edges to a state share its node; "symmetries": mirror images too
+    leaves: int = 1  # of one tree for each call of the evaluator, >= 1; more keep a graphics card busy
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a value out of range."""
+        if self.transpositions not in _SHARING:
+            raise ValueError(f"transpositions must be {' or '.join(_SHARING)}, got {self.transpositions!r}")
+        if self.leaves < 1:
+            raise ValueError(f"leaves must be at least 1, got {self.leaves}")
 
 
 class Forest(Generic[S]):
     """Search trees of one game."""
 
-    def __init__(self, game: Game[S], evaluator: Evaluator, rule: Any, num_trees: int = 1) -> None:
-        """`rule` is UCT(...) or PUCT(...)."""
+    def __init__(
+        self,
+        game: Game[S],
+        evaluator: Evaluator,
+        rule: Any,
+        num_trees: int = 1,
+        options: SearchOptions = SearchOptions(),  # frozen
+    ) -> None:
+        """`rule` is UCT(...), PUCT(...) or another selection rule. Raises ValueError for what cannot be combined."""
         if not hasattr(evaluator, "evaluate"):
             raise TypeError(
                 f"an evaluator has a method evaluate, {evaluator!r} has none; ScriptedEvaluator wraps a function"
             )
         if isinstance(rule, type):
             raise TypeError(f"a selection rule is needed, not its class: {rule.__name__}() instead of {rule.__name__}")
+        if game.num_actions > MAX_ACTIONS:
+            raise ValueError(f"a search tree holds up to {MAX_ACTIONS} actions, {game.name} has {game.num_actions}")
         self.game = game
-        self.evaluator = evaluator
-        self.rule = rule
-        self.tree = allocate(num_trees, _FIRST_NODES, _FIRST_NODES * game.num_actions + 1)
+        self.options = options
         self.num_evaluations = 0
-        self._rules = game.rules if isinstance(game, CompiledGame) else PlainRules(game)
+        self._seconds_to_enlarge = 0.0  # the last time
         self._like = game.initial_state()
+        compiled = isinstance(game, CompiledGame)
+        num_fields = len(self._like) if compiled else 0  # type: ignore[arg-type]  # a NamedTuple
+        sharing = _SHARING[options.transpositions]
+        num_played = game.num_actions if getattr(rule, "uses_amaf", False) else 0
+        if num_played:
+            _check_amaf(evaluator, options)
+        self.evaluator = evaluator
+        self._rules = game.rules if isinstance(game, CompiledGame) else PlainRules(game)
+        self._spec = Spec(rule, sharing, options.proven_values)
+        num_keys = 0 if isinstance(sharing, NotShared) else max(num_fields, 1)
+        columns = Columns(num_keys, 2 * num_played)
+        self.tree = allocate(num_trees, _FIRST_NODES + options.leaves, _FIRST_NODES * game.num_actions + 1, columns)
         self.roots: list[S] = [self._like] * num_trees
-        num_fields = len(self._like) if isinstance(game, CompiledGame) else 0  # type: ignore[arg-type]  # a NamedTuple
-        longs, ints = np.zeros((2, num_trees), np.int64), np.zeros((3, num_trees), np.int32)
-        self._leaves = _Leaves(
-            root=np.zeros((num_trees, num_fields), np.int64),
-            root_stream=longs[0],
-            stream=longs[1],
-            path=np.zeros((num_trees, game.max_game_length + 1), np.int32),
+        self._packed_roots = np.zeros((num_trees, num_fields), np.int64)
+        num_leaves = max(num_trees, options.leaves)
+        ints = np.zeros((4, num_leaves), np.int32)
+        self._leaves = Leaves(
+            stream=np.zeros(num_leaves, np.int64),
+            path=np.zeros((num_leaves, game.max_game_length + 1), np.int32),
             depth=ints[0],
-            actions=np.zeros((num_trees, game.num_actions), np.int32),
-            num_legal=ints[1],
-            player=ints[2],
-            outcome=np.zeros(num_trees, np.float32),
+            asks=ints[1],
+            row=np.zeros((num_leaves, num_keys + 1), np.int64),
+            actions=np.zeros((num_leaves, game.num_actions), np.int32),
+            num_legal=ints[2],
+            player=ints[3],
+            outcome=np.zeros(num_leaves, np.float32),
+            played=np.zeros((num_leaves, 2, num_played), np.int32),
         )
+
+    @property
+    def rule(self) -> Any:
+        """The selection rule."""
+        return self._spec.rule
+
+    @rule.setter
+    def rule(self, rule: Any) -> None:
+        self._spec = self._spec._replace(rule=rule)
 
     def set_root(self, b: int, state: S, stream: int) -> None:
         """Empty tree b and make `state`, which must not be terminal, its root; `stream` is the search's randomness."""
@@ -88,172 +128,159 @@ class Forest(Generic[S]):
 
     def keep_subtree(self, b: int, edge: int, state: S) -> None:
         """Keep of tree b what is below `edge` of the root, which leads to the evaluated state `state`."""
-        keep_subtree(self.tree, b, edge, np.empty(self.tree.player.shape[1], np.int32))
+        tree = self.tree
+        scratch = np.empty((2, tree.nodes.shape[1]), np.int32)
+        num_nodes = subtree_size(tree, b, edge, scratch)
+        columns = Columns(tree.state.shape[2], tree.amaf_visits.shape[2])
+        kept = allocate(1, num_nodes, num_nodes * self.game.num_actions + 1, columns)
+        copy_subtree(tree, b, edge, kept, scratch)
+        array: npt.NDArray[Any]
+        for name, array in kept._asdict().items():
+            if name not in ("slots", "stream"):
+                getattr(tree, name)[b, ...][tuple(map(slice, array.shape[1:]))] = array[0]
+        tree.slots[b] = -1
+        fill_slots(tree, b)
         self._place_root(b, state)
 
     def set_stream(self, b: int, stream: int) -> None:
         """Give the next simulations in tree b a new stream of random numbers."""
-        self._leaves.root_stream[b] = stream
+        self.tree.stream[b] = stream
 
     def _place_root(self, b: int, state: S) -> None:
         self.roots[b] = state
         if isinstance(self.game, CompiledGame):
-            pack(state, self._leaves.root[b])  # type: ignore[arg-type]  # a NamedTuple of integers
+            pack(state, self._packed_roots[b])  # type: ignore[arg-type]  # a NamedTuple of integers
 
     def root_edges(self, b: int) -> slice:
         """The edges of the root of tree b; none before its first simulation."""
         first, last = self.tree.first_edge[b, :2] if self.tree.size[b] else (0, 0)
         return slice(int(first), int(last))
 
+    def is_proven(self, b: int) -> bool:
+        """Whether the value of the root of tree b is proven, so that there is nothing left to search."""
+        return bool(self.tree.plies[b, 0] >= 0)
+
+    def image(self, state: S) -> S:
+        """What stands below the root for a state: the state itself, or, with symmetries, its canonical image."""
+        image: S = canonical(self._rules, state) if self.options.transpositions == "symmetries" else state
+        return image
+
+    def seconds_to_enlarge(self, b: int, num_simulations: int) -> float:
+        """About how long enlarging the trees takes, if so many simulations in tree b need it; else 0."""
+        return 0.0 if has_room(self.tree, b, num_simulations, self.game.num_actions) else 2 * self._seconds_to_enlarge
+
+    def simulations_to_settle(self, b: int, num_visits: int) -> int:
+        """How many simulations it takes at least until no other action can become the most visited by `num_visits`.
+
+        0 when that is so already, or nothing is left to search. What is proven meanwhile may still change the choice.
+        """
+        visits = np.sort(self.tree.visits[b, self.root_edges(b)])[::-1]
+        left = num_visits - int(self.tree.visits[b, 0])
+        lead = int(visits[0] - visits[1]) if len(visits) > 1 else left
+        return 0 if left <= 0 or lead > left or self.is_proven(b) else (left - lead) // 2 + 1
+
     def simulate(self, trees: IntArray) -> None:
-        """The stepped driver: one simulation in each of these trees, int32[M].
+        """The stepped driver: one simulation in each of these trees, int32[M], all different.
 
         The first one of a tree evaluates its root; its visits (`tree.visits[b, 0]`) are then 1.
         """
-        batch = self._find_leaves(trees)
-        evaluation = checked(self.evaluator, batch) if len(batch) else _NOTHING
-        self.num_evaluations += len(batch)
-        if not _plant_leaves(self.tree, trees, self._leaves, evaluation):
-            self._enlarge()
+        self._plant(trees, self._evaluate(self._find_leaves(trees, batched=False)))
+
+    def simulate_leaves(self, b: int, num_leaves: int) -> None:
+        """Up to so many simulations in tree b, at least one, with one call of the evaluator for their leaves.
+
+        Those before it in the batch count as lost until they are evaluated; the batch ends early where a simulation
+        comes to a leaf that is in it already.
+        """
+        trees = np.full(num_leaves, b, np.int32)
+        self._leaves.depth[:] = 0
+        try:
+            batch = self._find_leaves(trees, batched=True)
+            evaluation = self._evaluate(batch)
+        finally:
+            forget_leaves(self.tree, b, self._leaves)
+        self._plant(trees[: np.count_nonzero(self._leaves.depth)], evaluation)
 
     def grow(self, b: int, num_visits: int) -> None:
-        """Simulate in tree b until its root has `num_visits`, by the fused driver if the game and evaluator allow."""
-        if not (isinstance(self.game, CompiledGame) and isinstance(self.evaluator, RolloutEvaluator)):
-            trees = np.array([b], np.int32)
-            while self.tree.visits[b, 0] < num_visits:
-                self.simulate(trees)
+        """Simulate in tree b until its root has `num_visits` or is proven, by the fused driver where that can be."""
+        fused = isinstance(self.game, CompiledGame) and isinstance(self.evaluator, RolloutEvaluator)
+        if fused and self.options.leaves == 1:
+            self._grow_fused(b, num_visits)
             return
-        evaluator = self.evaluator
-        buffers = np.empty((NUM_BUFFERS + 1, self.game.num_actions), np.int32)
-        while self.tree.visits[b, 0] < num_visits:
-            self.num_evaluations += _grow_fused(
-                self.tree,
-                b,
-                num_visits,
-                (self.rule, self._rules, evaluator.policy, evaluator.num_rollouts),
-                unpack(self._like, self._leaves.root[b]),
-                int(self._leaves.root_stream[b]),
-                self._leaves.path[b],
-                buffers,
+        trees = np.array([b], np.int32)
+        while (visits := int(self.tree.visits[b, 0])) < num_visits and not self.is_proven(b):
+            num_leaves = min(self.options.leaves, num_visits - visits)
+            if num_leaves == 1 or visits == 0:
+                self.simulate(trees)
+            else:
+                self.simulate_leaves(b, num_leaves)
+
+    def _grow_fused(self, b: int, num_visits: int) -> None:
+        evaluator: Any = self.evaluator
+        leaves, num_actions = self._leaves, self.game.num_actions
+        scratch = (leaves.path[0], leaves.row[0], np.zeros((NUM_BUFFERS + 1, num_actions), np.int32))
+        root = unpack(self._like, self._packed_roots[b])
+        traced = leaves.played.size > 0
+        rollouts = (TracingPolicy(evaluator.policy) if traced else evaluator.policy, evaluator.num_rollouts)
+        while self.tree.visits[b, 0] < num_visits and not self.is_proven(b):
+            self.num_evaluations += grow_fused(
+                self.tree, b, num_visits, self._spec, rollouts, (self._rules, root), scratch
             )
-            if not _has_room(self.tree, b, self.game.num_actions):
+            if not has_room(self.tree, b, 1, num_actions):
                 self._enlarge()
 
     def _enlarge(self) -> None:
-        """Make room in all trees, each of which can always take one more node."""
-        self.tree = enlarged(self.tree, 2 * self.tree.player.shape[1], 2 * self.tree.child.shape[1])
+        """Make room in all trees, each of which can always take as many nodes as a call may find leaves."""
+        start = time.perf_counter()
+        self.tree = enlarged(self.tree, 2 * self.tree.nodes.shape[1], 2 * self.tree.edges.shape[1])
+        for b in range(len(self.tree.size)):
+            fill_slots(self.tree, b)
+        self._seconds_to_enlarge = time.perf_counter() - start
 
-    def _find_leaves(self, trees: IntArray) -> StateBatch[S]:
+    def _find_leaves(self, trees: IntArray, batched: bool) -> StateBatch[S]:
         """Descend in these trees; returns those leaves that are to be evaluated."""
         game, leaves = self.game, self._leaves
         legal = np.zeros((len(trees), game.num_actions), np.bool_)
+        leaves.asks[:], leaves.played[:] = 0, 0
         if isinstance(game, CompiledGame):
-            streams, rows = np.empty(len(trees), np.int64), np.empty((len(trees), leaves.root.shape[1]), np.int64)
-            spec, found = (self.rule, self._rules, self._like), (rows, legal, streams)
-            num = _find_packed(self.tree, spec, trees, leaves, found)
-            return StateBatch(game, PackedStates(self._like, rows[:num]), legal[:num], streams[:num])
-        _select_leaves(self.tree, self.rule, trees, leaves)
-        states = [_describe_leaf(self._rules, self.roots[b], self.tree, b, leaves) for b in trees]
-        for mask, b in zip(legal, trees, strict=True):
-            mask[leaves.actions[b, : leaves.num_legal[b]]] = True
-        return StateBatch(game, states, legal, leaves.stream[trees]).take(np.flatnonzero(leaves.num_legal[trees]))
+            streams = np.empty(len(trees), np.int64)
+            rows = np.empty((len(trees), self._packed_roots.shape[1]), np.int64)
+            starts = (game.rules, self._like, self._packed_roots)
+            num = find_packed(self.tree, trees, self._spec, starts, leaves, (rows, legal, streams), batched)
+            return self._batch(PackedStates(self._like, rows[:num]), legal[:num], streams[:num])
+        states: list[S] = []
+        for slot, b in enumerate(trees):
+            states.append(find_leaf(self.tree, b, slot, self._spec, (self._rules, self.roots[b]), leaves, batched))
+            if leaves.asks[slot] < 0:
+                break
+            legal[slot, leaves.actions[slot, : leaves.num_legal[slot]]] = True
+        asking = np.flatnonzero(leaves.asks[: len(states)] > 0)
+        return self._batch([states[slot] for slot in asking], legal[asking], leaves.stream[asking])
+
+    def _batch(
+        self, states: Sequence[S], legal: npt.NDArray[np.bool_], streams: npt.NDArray[np.int64]
+    ) -> StateBatch[S]:
+        num_played = self._leaves.played.shape[2]
+        played = np.zeros((len(states), 2, num_played), np.int32) if num_played else None
+        return StateBatch(self.game, states, legal, streams, played)
+
+    def _evaluate(self, batch: StateBatch[S]) -> Evaluation:
+        if not len(batch):
+            return _NOTHING
+        self.num_evaluations += len(batch)
+        evaluation = checked(self.evaluator, batch)
+        if batch.played is not None:
+            self._leaves.played[np.flatnonzero(self._leaves.asks > 0)] = batch.played
+        return evaluation
+
+    def _plant(self, trees: IntArray, evaluation: Evaluation) -> None:
+        if not plant_leaves(self.tree, trees, self._spec, self._leaves, evaluation, self.options.leaves):
+            self._enlarge()
 
 
-@compilable
-def _state_at(rules: Any, root: Any, tree: Tree, b: int, path: Any) -> Any:
-    """The state that a path leads to, by the actions on it."""
-    state = root
-    for edge in path[1:]:
-        state = step(rules, state, int(tree.action[b, edge]))
-    return state
-
-
-@compilable
-def _describe_leaf(rules: Any, root: Any, tree: Tree, b: int, leaves: _Leaves) -> Any:
-    """The state of the leaf that was selected in tree b; what else is to be known of it goes into `leaves`."""
-    state = _state_at(rules, root, tree, b, leaves.path[b, : leaves.depth[b]])
-    leaves.num_legal[b] = write_legal_actions(rules, state, leaves.actions[b])
-    leaves.outcome[b] = outcome(rules, state) if leaves.num_legal[b] == 0 else 0.0
-    leaves.player[b] = current_player(rules, state)
-    return state
-
-
-@compilable
-def _select_leaf(tree: Tree, rule: Any, b: int, leaves: _Leaves) -> None:
-    leaves.stream[b] = draw(leaves.root_stream[b], tree.visits[b, 0])
-    leaves.depth[b] = select(tree, b, rule, leaves.path[b])
-
-
-@kernel
-def _select_leaves(tree: Tree, rule: Any, trees: Any, leaves: _Leaves) -> None:
-    for b in trees:
-        _select_leaf(tree, rule, b, leaves)
-
-
-@kernel
-def _find_packed(tree: Tree, spec: Any, trees: Any, leaves: _Leaves, found: Any) -> int:
-    """Descend in these trees and write the leaves to be evaluated side by side; returns how many they are."""
-    rule, rules, like = spec
-    rows, legal, streams = found
-    num_found = 0
-    for b in trees:
-        _select_leaf(tree, rule, b, leaves)
-        state = _describe_leaf(rules, unpack(like, leaves.root[b]), tree, b, leaves)
-        if leaves.num_legal[b] > 0:
-            pack(state, rows[num_found])
-            streams[num_found] = leaves.stream[b]
-            for action in leaves.actions[b, : leaves.num_legal[b]]:
-                legal[num_found, action] = True
-            num_found += 1
-    return num_found
-
-
-@kernel
-def _plant_leaves(tree: Tree, trees: Any, leaves: _Leaves, evaluation: Evaluation) -> bool:
-    """Plant the new leaves and back all of them up; returns whether each tree has room for another node."""
-    have_room = True
-    i = 0  # in `evaluation`, which leaves out the finished games
-    for b in trees:
-        path, num_legal = leaves.path[b, : leaves.depth[b]], leaves.num_legal[b]
-        node = tree.child[b, path[-1]]
-        if node < 0:
-            value = evaluation.value[i] if num_legal > 0 else leaves.outcome[b]
-            node = expand(tree, b, path[-1], leaves.player[b], value, leaves.actions[b, :num_legal], leaves.stream[b])
-            for edge in range(tree.first_edge[b, node], tree.first_edge[b, node + 1]):
-                tree.prior[b, edge] = evaluation.policy[i, tree.action[b, edge]]
-            have_room = have_room and _has_room(tree, b, leaves.actions.shape[1])
-        if num_legal > 0:
-            i += 1
-        backup(tree, b, path, tree.value[b, node], tree.player[b, node])
-    return have_room
-
-
-@kernel
-def _grow_fused(
-    tree: Tree, b: int, num_visits: int, spec: Any, root: Any, root_stream: int, path: Any, buffers: Any
-) -> int:
-    """Simulate until the root has `num_visits` or the room is used up; returns the number of leaves evaluated."""
-    rule, rules, policy, num_rollouts = spec
-    num_evaluations = 0
-    while tree.visits[b, 0] < num_visits and _has_room(tree, b, buffers.shape[1]):
-        stream = draw(root_stream, tree.visits[b, 0])
-        depth = select(tree, b, rule, path)
-        edge = path[depth - 1]
-        node = tree.child[b, edge]
-        if node < 0:
-            state = _state_at(rules, root, tree, b, path[:depth])
-            num_legal = write_legal_actions(rules, state, buffers[-1])
-            if num_legal > 0:
-                value = mean_rollout(policy, rules, state, stream, num_rollouts, buffers)
-                num_evaluations += 1
-            else:
-                value = outcome(rules, state)
-            node = expand(tree, b, edge, current_player(rules, state), value, buffers[-1, :num_legal], stream)
-        backup(tree, b, path[:depth], tree.value[b, node], tree.player[b, node])
-    return num_evaluations
-
-
-@compilable
-def _has_room(tree: Tree, b: int, num_actions: int) -> bool:
-    size = tree.size[b]
-    return bool(size + 1 < tree.player.shape[1] and tree.first_edge[b, size] + num_actions < tree.child.shape[1])
+def _check_amaf(evaluator: Evaluator, options: SearchOptions) -> None:
+    """Raises ValueError where RAVE makes no sense."""
+    if not isinstance(evaluator, RolloutEvaluator) or evaluator.num_rollouts != 1:
+        raise ValueError("RAVE learns from the actions of rollouts, so it needs a RolloutEvaluator with num_rollouts=1")
+    if options.transpositions == "symmetries":
+        raise ValueError("RAVE needs actions that keep their meaning, and mirror images change it: share states only")

@@ -1,9 +1,16 @@
-"""PUCT: the selection rule of AlphaZero (Silver et al. 2018, equation in the methods section)."""
+"""PUCT: the selection rule of AlphaZero (Silver et al. 2018, equation in the methods section), and KataGo's options."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
+from azero._jit import compilable
+from azero.search.kernels import Place
 from azero.search.tree import Tree
+
+_UNSET = math.nan
 
 
 class PUCT(NamedTuple):
@@ -11,35 +18,83 @@ class PUCT(NamedTuple):
 
     Q in [-1, 1] is the edge's mean value, P its prior, n its visits; N the visits of the node, its own evaluation
     included. An unvisited edge has Q = V - fpu_reduction sqrt(sum of the visited edges' P), V being the node's mean
-    value: what is not tried is presumed a little worse than what is (first-play urgency as in KataGo).
+    value: what is not tried is presumed a little worse than what is (first-play urgency as in KataGo); or it has
+    Q = fpu_value, where that is a number.
     """
 
     c_puct: float = 1.25  # exploration, >= 0, for Q in [-1, 1]; AlphaZero: 1.25 (for Q in [0, 1] halve it)
     c_base: float = 19652.0  # visits at which exploration begins to grow, > 0; AlphaZero: 19652
     fpu_reduction: float = 0.2  # how much worse the untried is presumed to be, in [0, 2]; KataGo: 0.2
+    fpu_value: float = _UNSET  # or what it is worth, in [-1, 1]; AlphaZero: -1, a loss; nan: by the reduction
+    root_fpu_reduction: float = _UNSET  # the same at the root; nan: as elsewhere. KataGo: 0.1
+    root_fpu_value: float = _UNSET  # the same at the root; nan: as elsewhere
+    forced_visits: float = 0.0  # k: at the root what is tried gets at least sqrt(k P N) visits, >= 0; KataGo: 2
 
-    def choose_edge(self, tree: Tree, b: int, node: int, num_visits: int) -> int:
+    def choose_edge(self, tree: Tree, b: int, place: Place, path: Any) -> int:
         """See the class."""
-        first, last = tree.first_edge[b, node], tree.first_edge[b, node + 1]
-        growth = math.log((1 + num_visits + self.c_base) / self.c_base)
-        exploration = (self.c_puct + growth) * math.sqrt(num_visits)
-        total, visited_prior = float(tree.value[b, node]), 0.0
+        exploration = _exploration(self.c_puct, self.c_base, place.num_visits)
+        forced = self.forced_visits * place.num_visits if place.depth == 1 else 0.0
+        total, visited_prior = float(tree.nodes[b, place.node].value), 0.0
         best, untried = -1, -1  # the first of the best visited edges, and of the unvisited ones with the largest prior
         best_score, untried_prior = -math.inf, -1.0
-        for edge in range(first, last):
-            visits, prior = tree.visits[b, edge], float(tree.prior[b, edge])
+        for edge in range(place.first, place.last):
+            visits, prior = tree.edges[b, edge].visits, float(tree.edges[b, edge].prior)
             if visits == 0:
                 if prior > untried_prior:
                     untried, untried_prior = edge, prior
                 continue
-            total += tree.total[b, edge]
+            total += tree.edges[b, edge].total
             visited_prior += prior
-            score = tree.total[b, edge] / visits + exploration * prior / (1 + visits)
+            if tree.edges[b, edge].proven:
+                continue
+            score = tree.edges[b, edge].total / visits + exploration * prior / (1 + visits)
+            if visits * visits < forced * prior:
+                score = math.inf
             if score > best_score:
                 best, best_score = edge, score
         if untried >= 0:
-            unvisited_q = total / num_visits - self.fpu_reduction * math.sqrt(visited_prior)
-            score = unvisited_q + exploration * untried_prior
+            presumed = _presumed(self, total / place.num_visits, visited_prior, place.depth == 1)
+            score = presumed + exploration * untried_prior
             if score > best_score or (score == best_score and untried < best):
                 return untried
         return best
+
+    def root_policy(self, tree: Tree, b: int) -> npt.NDArray[np.float64]:
+        """The visits of the root's edges, less those that were only forced: KataGo's policy-target pruning.
+
+        float64[L], not normalised. Of every action but the most visited, visits are taken back as long as that leaves
+        its score no higher than the most visited action's (Wu 2019, section 3.2); a single one left counts as none.
+        """
+        edges = slice(*tree.first_edge[b, :2])
+        visits: npt.NDArray[np.float64] = tree.visits[b, edges].astype(np.float64)
+        if self.forced_visits == 0 or not visits.any():
+            return visits
+        prior, num_visits = tree.prior[b, edges], int(tree.visits[b, 0])
+        exploration = _exploration(self.c_puct, self.c_base, num_visits)
+        q = tree.total[b, edges] / np.maximum(visits, 1)
+        best = int(np.argmax(visits))
+        margin = q[best] + exploration * prior[best] / (1 + visits[best]) - q
+        with np.errstate(divide="ignore"):
+            fewest = np.where(margin > 0, exploration * prior / margin - 1, visits)
+        forced = np.sqrt(self.forced_visits * prior * num_visits)
+        pruned: npt.NDArray[np.float64] = np.clip(np.ceil(np.maximum(fewest, visits - forced)), 0, visits)
+        pruned[pruned <= 1] = 0
+        pruned[best] = visits[best]
+        return pruned
+
+
+@compilable
+def _exploration(c_puct: float, c_base: float, num_visits: int) -> float:
+    """What P / (1 + n) is multiplied with."""
+    return (c_puct + math.log((1 + num_visits + c_base) / c_base)) * math.sqrt(num_visits)
+
+
+@compilable
+def _presumed(rule: PUCT, mean: float, visited_prior: float, at_root: bool) -> float:
+    """The Q of an unvisited edge."""
+    value, reduction = rule.fpu_value, rule.fpu_reduction
+    if at_root and not math.isnan(rule.root_fpu_reduction):
+        value, reduction = math.nan, rule.root_fpu_reduction
+    if at_root and not math.isnan(rule.root_fpu_value):
+        value = rule.root_fpu_value
+    return mean - reduction * math.sqrt(visited_prior) if math.isnan(value) else value

@@ -1,38 +1,95 @@
-"""UCT: UCB1 applied to trees (Kocsis, Szepesvari 2006)."""
+"""UCT: UCB1 applied to trees (Kocsis, Szepesvari 2006); and what came before it, at the root alone."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from azero._jit import compilable
+from azero.search.kernels import Place
 from azero.search.tree import Tree
 
-# Looked up, so that scanning the edges takes neither a division nor a root.
+# Looked up, so that choosing an edge takes no division, root or logarithm.
 _INVERSE_ROOTS = 1 / np.sqrt(np.maximum(np.arange(4096), 1))
+_ROOT_LOGS = np.sqrt(np.log(np.maximum(np.arange(4096), 1)))
+
+
+@compilable
+def _inverse_root(visits: int) -> float:
+    """1 / sqrt(visits), for visits >= 1."""
+    return float(_INVERSE_ROOTS[visits]) if visits < len(_INVERSE_ROOTS) else 1 / math.sqrt(visits)
+
+
+@compilable
+def _root_log(visits: int) -> float:
+    """sqrt(ln visits), for visits >= 1."""
+    return float(_ROOT_LOGS[visits]) if visits < len(_ROOT_LOGS) else math.sqrt(math.log(visits))
 
 
 class UCT(NamedTuple):
     """Follow the edge with the largest Q + c sqrt(ln N / n); an unvisited one goes first.
 
-    Q is the edge's mean reward, scaled to [0, 1]; N the visits of the node, its own evaluation included; n those of
-    the edge.
+    Q is the edge's mean reward, scaled to [0, 1], so that a draw is half a win; N the visits of the node, its own
+    evaluation included; n those of the edge.
     """
 
     c: float = 1.0  # exploration, >= 0; UCB1: sqrt(2). On Connect Four 0.7 to 1.4 play equally well
 
-    def choose_edge(self, tree: Tree, b: int, node: int, num_visits: int) -> int:
+    def choose_edge(self, tree: Tree, b: int, place: Place, path: Any) -> int:
         """See the class."""
-        first, last = tree.first_edge[b, node], tree.first_edge[b, node + 1]
-        exploration = self.c * math.sqrt(math.log(num_visits))
-        best: int = first
-        best_score = -math.inf
-        for edge in range(first, last):
-            visits = tree.visits[b, edge]
-            if visits == 0:
-                return int(edge)
-            inverse_root = _INVERSE_ROOTS[visits] if visits < len(_INVERSE_ROOTS) else 1 / math.sqrt(visits)
-            # Q / 2 orders the edges as (Q + 1) / 2 does.
-            score = (0.5 * tree.total[b, edge] * inverse_root + exploration) * inverse_root
-            if score > best_score:
-                best, best_score = edge, score
+        # Q / 2 orders the edges as (Q + 1) / 2 does, and Q as that, with twice the exploration.
+        exploration = 2 * self.c * _root_log(place.num_visits)
+        best = _best_edge(tree, b, place, exploration, False)
+        # Proven edges are rarely best, and looking at each edge whether it is proven would take longer.
+        return best if not tree.edges[b, best].proven else _best_edge(tree, b, place, exploration, True)
+
+
+@compilable
+def _best_edge(tree: Tree, b: int, place: Place, exploration: float, skip_proven: bool) -> int:
+    best = place.first
+    best_score = -math.inf
+    for edge in range(place.first, place.last):
+        visits = tree.edges[b, edge].visits
+        if visits == 0:
+            return edge
+        if skip_proven and tree.edges[b, edge].proven:
+            continue
+        root = _inverse_root(visits)
+        score = (tree.edges[b, edge].total * root + exploration) * root
+        if score > best_score:
+            best, best_score = edge, score
+    return best
+
+
+class UCB1(UCT):
+    """UCB1 (Auer, Cesa-Bianchi, Fischer 2002) over the root's actions alone: the tree is never deeper than these."""
+
+    @property
+    def starts_afresh(self) -> bool:
+        """Below the root's actions there is nothing to keep for the next search."""
+        return True
+
+    def max_depth(self) -> int:
+        """One action."""
+        return 1
+
+
+class Flat(NamedTuple):
+    """Flat Monte Carlo: the root's actions are tried equally often, and the tree is never deeper than these."""
+
+    @property
+    def starts_afresh(self) -> bool:
+        """Below the root's actions there is nothing to keep for the next search."""
+        return True
+
+    def max_depth(self) -> int:
+        """One action."""
+        return 1
+
+    def choose_edge(self, tree: Tree, b: int, place: Place, path: Any) -> int:
+        """The first of those with the fewest visits."""
+        best = -1
+        for edge in range(place.first, place.last):
+            if not tree.edges[b, edge].proven and (best < 0 or tree.edges[b, edge].visits < tree.edges[b, best].visits):
+                best = edge
         return best

@@ -90,7 +90,7 @@ class TreeView(Generic[S]):
     def edge(self, number: int, chooser: int) -> Edge:
         """The edge at a place in the tree's arrays, where `chooser` chooses."""
         tree, at = self.tree, (self.b, number)
-        action, visits, child = int(tree.action[at]), int(tree.visits[at]), int(tree.child[at])
+        action, visits, child = int(tree.action[at]) if number else -1, int(tree.visits[at]), int(tree.child[at])
         return Edge(number, chooser, action, visits, float(tree.total[at]), float(tree.prior[at]), child)
 
     def edges(self, node: Node[S]) -> list[Edge]:

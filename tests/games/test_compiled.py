@@ -12,6 +12,7 @@ from azero.games.compiled import CompiledGame, PackedStates, write_legal_actions
 from azero.games.connect4 import Connect4
 from azero.games.game import state_after
 from azero.games.tictactoe import TicTacToe
+from azero.search.forest import SearchOptions
 from azero.search.mcts import MCTS, Budget
 from azero.search.uct import UCT
 from tests.games.plain import Heap
@@ -207,6 +208,7 @@ def test_compiled_rules_may_make_arrays_and_lists():
         rules = MarkingRules()
 
     game = Marking()
-    result = MCTS(game, RolloutEvaluator(), UCT()).search(game.initial_state(), Budget(simulations=100), stream=1)
+    search = MCTS(game, RolloutEvaluator(), UCT(), SearchOptions(proven_values=False))
+    result = search.search(game.initial_state(), Budget(simulations=100), stream=1)
     assert result.visit_counts.sum() == 100
     assert result.value == 1

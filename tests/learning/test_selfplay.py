@@ -12,7 +12,7 @@ from azero.games.connect4 import Connect4
 from azero.games.game import state_after
 from azero.games.tictactoe import TicTacToe
 from azero.learning.selfplay import PlayedGame, SelfPlay, SelfPlaySettings, _Worker, samples_of
-from azero.search.mcts import DirichletNoise
+from azero.search.noise import DirichletNoise
 from azero.search.puct import PUCT
 
 TTT, C4 = TicTacToe(), Connect4()
@@ -116,7 +116,7 @@ def test_after_the_opening_the_most_visited_action_is_played() -> None:
 def test_noise_moves_the_root_s_priors_and_no_others() -> None:
     def roots_and_inner(weight: float) -> tuple[list[Any], list[Any]]:
         from azero.search.forest import Forest
-        from azero.search.mcts import add_root_noise
+        from azero.search.noise import add_root_noise
 
         forest = Forest(C4, UniformEvaluator(), PUCT())
         forest.set_root(0, C4.initial_state(), 3)

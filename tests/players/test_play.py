@@ -104,10 +104,10 @@ def test_hints_show_the_searchs_opinion_and_find_the_win(
 ) -> None:
     said = played(capsys, monkeypatch, "0\n3\n1\n4\nhint\n", "game=tictactoe", "human", "human")
     hints = said.partition("visits")[2].splitlines()[1:]
-    action, visits, share, value = hints[0].split()
-    assert (action, value) == ("2", "+1.00")
-    assert 30 < int(visits) <= 100
-    assert share == f"{visits}%"
+    action, visits, share, *value = hints[0].split()
+    assert (action, value) == ("2", ["win", "in", "1"])
+    assert 1 <= int(visits) <= 100
+    assert share.endswith("%")
     assert hints[5].startswith("(uct:100; value +1")
 
 

@@ -5,14 +5,13 @@ import numpy as np
 import pytest
 
 from azero._jit import draw
-from azero.evaluators.evaluator import Evaluation
-from azero.evaluators.rollout import HeuristicPolicy, RolloutEvaluator
+from azero.evaluators.rollout import RolloutEvaluator
 from azero.games import load_game
 from azero.games.connect4 import Connect4
 from azero.games.game import GameOverError, state_after
 from azero.games.tictactoe import TicTacToe
 from azero.players.match import play_game
-from azero.players.player import FlatPlayer, NetworkPlayer, Player, RandomPlayer, SearchPlayer
+from azero.players.player import NetworkPlayer, Player, RandomPlayer, SearchPlayer
 from azero.players.spec import parse_player
 from azero.search.mcts import MCTS, Budget
 from azero.search.uct import UCT
@@ -55,7 +54,7 @@ def test_random_play_is_even() -> None:
 
 @pytest.mark.compiled
 def test_flat_monte_carlo_wins_when_it_can_and_blocks_when_rollouts_show_the_threat() -> None:
-    player = FlatPlayer(C4, RolloutEvaluator(HeuristicPolicy()), 700)
+    player = flat(C4, "flat:700,rollout=heuristic")
     for stream in range(20):
         assert started(player, stream).choose(state_after(C4, [3, 0, 3, 0, 3, 1])) == 3
         assert player.value == 1
@@ -63,23 +62,19 @@ def test_flat_monte_carlo_wins_when_it_can_and_blocks_when_rollouts_show_the_thr
 
 
 def test_flat_monte_carlo_spreads_its_rollouts_evenly() -> None:
-    seen: Counter[Any] = Counter()
-
-    class Counting(RolloutEvaluator):
-        def evaluate(self, batch: Any) -> Evaluation:
-            seen.update(tuple(state) for state in batch.states)
-            assert len(set(batch.streams.tolist())) == len(batch)
-            return super().evaluate(batch)
-
-    player = started(FlatPlayer(TTT, Counting(), 31))
-    seen.clear()
-    player.choose(TTT.initial_state())
+    player = started(flat(TTT, "flat:31"))
+    assert sorted(player.search(TTT.initial_state(), 0).visit_counts) == [3] * 5 + [4] * 4
     assert player.num_simulations == 31
-    assert sorted(seen.values()) == [3] * 5 + [4] * 4
+
+
+def flat(game: Any, text: str) -> SearchPlayer[Any]:
+    player = parse_player(text).make(game)
+    assert isinstance(player, SearchPlayer)
+    return player
 
 
 def test_flat_monte_carlo_does_with_fewer_rollouts_than_actions() -> None:
-    player = FlatPlayer(TTT, RolloutEvaluator(), 2)
+    player = flat(TTT, "flat:2")
     chosen = {started(player, stream).choose(TTT.initial_state()) for stream in range(60)}
     assert chosen == set(range(9))
 
@@ -97,7 +92,7 @@ def test_flat_monte_carlo_plays_a_game_in_plain_python(tmp_path: Any) -> None:
         "    def outcome(self, state): return -1.0\n"
     )
     game = load_game(f"{plain}:Take")
-    player = FlatPlayer(game, RolloutEvaluator(), 400)
+    player = flat(game, "flat:400")
     assert started(player).choose((2, 0)) == 1  # take two, the last ones
     assert started(player).choose((4, 1)) == 0  # leaves three, a lost heap
 

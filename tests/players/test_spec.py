@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from azero.games import load_game
 from azero.games.tictactoe import TicTacToe
 from azero.players.minimax import MinimaxPlayer
-from azero.players.player import FlatPlayer, RandomPlayer, SearchPlayer
+from azero.players.player import RandomPlayer, SearchPlayer
 from azero.players.spec import parse_player
 from tests.evaluators.networks import random_network
 
@@ -19,8 +19,14 @@ TTT = TicTacToe()
     ("text", "kind"),
     [
         ("random", RandomPlayer),
-        ("flat:100", FlatPlayer),
-        ("flat:7,rollout=heuristic", FlatPlayer),
+        ("flat:100", SearchPlayer),
+        ("flat:7,rollout=heuristic", SearchPlayer),
+        ("ucb1:7,c=2,choice=value", SearchPlayer),
+        ("uct:30,rave=50", SearchPlayer),
+        ("uct:30,rave=50,grave=5,transpositions=states", SearchPlayer),
+        ("uct:30,widening=1.5,transpositions=symmetries,choice=lcb", SearchPlayer),
+        ("uct:30,proven=no,early=yes", SearchPlayer),
+        ("uct:30,threads=2,proven=yes", SearchPlayer),
         ("uct:10", SearchPlayer),
         ("uct:0.01s", SearchPlayer),
         ("uct:20,0.5s", SearchPlayer),
@@ -50,7 +56,10 @@ def test_a_budget_is_kept_to() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("", "unknown player ''; players are random, flat:100, uct:1000, minimax:4, alphabeta:8, azero:PATH@200"),
+        (
+            "",
+            "unknown player ''; players are random, flat:100, ucb1:100, uct:1000, minimax:4, alphabeta:8, azero:",
+        ),
         ("utc:100", "did you mean 'uct'?"),
         ("1000", "players are random"),
         ("uct", "the simulations of a move are missing; an example is uct:1000"),

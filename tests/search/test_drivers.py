@@ -1,21 +1,38 @@
-"""The proof that there is one search core: four ways to the same tree, node by node."""
+"""The proof that there is one search core: four ways to the same tree, node by node, for every rule and option."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
+from azero._jit import draw
 from azero.evaluators.evaluator import Evaluation
 from azero.evaluators.rollout import HeuristicPolicy, RandomPolicy, RolloutEvaluator
 from azero.games import load_game
 from azero.games.game import Game, state_after
-from azero.search.forest import Forest
+from azero.search.forest import Forest, SearchOptions
+from azero.search.gumbel import Gumbel
 from azero.search.puct import PUCT
-from azero.search.uct import UCT
-from tests.naive.search import NaiveSearch, dump, puct, random_rollout, uct
+from azero.search.rave import RAVE
+from azero.search.uct import UCB1, UCT, Flat
+from azero.search.widening import Widening
+from tests.naive.search import (
+    NaiveSearch,
+    Options,
+    dump,
+    flat,
+    gumbel,
+    puct,
+    random_rollout,
+    rave,
+    uct,
+    widened,
+)
 
 GAMES = ["tictactoe", "connect4"]
 ROOTS = {"tictactoe": [[], [4, 0], [0, 3, 1]], "connect4": [[], [3, 3, 2, 2, 4], [0, 0, 4, 1, 1, 2, 6, 2, 2, 3]]}
+PLAIN = SearchOptions(proven_values=False)
 
 
 class Hidden(Game[Any]):
@@ -31,8 +48,9 @@ class Hidden(Game[Any]):
         self.legal_actions = game.legal_actions
         self.step = game.step
         self.outcome = game.outcome
+        self.symmetries = game.symmetries
 
-    initial_state = current_player = legal_actions = step = outcome = None  # type: ignore[assignment]
+    initial_state = current_player = legal_actions = step = outcome = symmetries = None  # type: ignore[assignment]
 
 
 class Stepped:
@@ -64,14 +82,15 @@ def tree_of(forest: Forest[Any], b: int = 0) -> list[Any]:
     for node in range(tree.size[b]):
         edges = range(tree.first_edge[b, node], tree.first_edge[b, node + 1])
         rows = [(tree.action[b, e], tree.prior[b, e], tree.visits[b, e], tree.total[b, e]) for e in edges]
-        nodes.append((tree.player[b, node], tree.value[b, node], rows))
+        nodes.append((tree.player[b, node], tree.value[b, node], tree.plies[b, node], rows))
     return nodes
 
 
 def assert_same(naive: list[Any], tree: list[Any]) -> None:
     assert len(naive) == len(tree)
-    for (player, value, edges), (tree_player, tree_value, tree_edges) in zip(naive, tree, strict=True):
-        assert (player, np.float32(value)) == (tree_player, tree_value)
+    for (*node, edges), (*tree_node, tree_edges) in zip(naive, tree, strict=True):
+        player, value, plies = node
+        assert [player, np.float32(value), plies] == tree_node
         assert [(a, np.float32(p), n) for a, p, n, _ in edges] == [(a, p, n) for a, p, n, _ in tree_edges]
         np.testing.assert_allclose([e[3] for e in edges], [e[3] for e in tree_edges], rtol=1e-6, atol=1e-6)
 
@@ -81,39 +100,105 @@ def roots(name: str) -> list[Any]:
     return [state_after(game, actions) for actions in ROOTS[name]]
 
 
+class Case(NamedTuple):
+    """A rule with its naive twin, and what is added to the search."""
+
+    rule: Any
+    choose: Callable[..., Any]
+    options: SearchOptions = PLAIN
+    max_depth: int = 10**9
+
+
+PROVEN = SearchOptions()
+STATES = SearchOptions(proven_values=False, transpositions="states")
+SYMMETRIES = SearchOptions(transpositions="symmetries")
+
+
+def uct_12(*place: Any) -> Any:
+    return uct(*place, 1.2)
+
+
+WITH_ROLLOUTS = {
+    "uct": Case(UCT(1.2), uct_12),
+    "uct, proven values": Case(UCT(1.2), uct_12, PROVEN),
+    "uct, transpositions": Case(UCT(1.2), uct_12, STATES),
+    "uct, proven values and mirror images": Case(UCT(1.2), uct_12, SYMMETRIES),
+    "ucb1": Case(UCB1(1.2), uct_12, max_depth=1),
+    "flat": Case(Flat(), flat, PROVEN, max_depth=1),
+    "rave": Case(RAVE(50.0), lambda *place: rave(*place, RAVE(50.0))),
+    "grave": Case(RAVE(50.0, ref=10, c=0.3), lambda *place: rave(*place, RAVE(50.0, ref=10, c=0.3)), PROVEN),
+    "rave, transpositions": Case(RAVE(50.0), lambda *place: rave(*place, RAVE(50.0)), STATES),
+    "widening": Case(Widening(UCT(1.2), 1.0, 0.4), lambda *place: widened(*place, 1.0, 0.4, uct_12), PROVEN),
+}
+FPU = [{"fpu_reduction": r} for r in (0.0, 0.2, 1.0)]
+FPU += [{"fpu_value": -1.0}, {"root_fpu_value": 0.5}, {"root_fpu_reduction": 0.0, "fpu_value": -0.5}]
+WITH_PRIORS = {
+    **{f"puct {fpu}": Case(PUCT(**fpu), lambda *place, fpu=fpu: puct(*place, PUCT(**fpu))) for fpu in FPU},
+    "puct, forced": Case(PUCT(forced_visits=2.0), lambda *place: puct(*place, PUCT(forced_visits=2.0))),
+    "puct, proven values": Case(PUCT(), lambda *place: puct(*place, PUCT()), PROVEN),
+    "puct, mirror images": Case(PUCT(), lambda *place: puct(*place, PUCT()), SYMMETRIES),
+    "gumbel": Case(Gumbel(4).for_budget(199), lambda *place: gumbel(*place, Gumbel(4).for_budget(199))),
+    "gumbel, proven values": Case(
+        Gumbel(noise=0.0).for_budget(199), lambda *place: gumbel(*place, Gumbel(noise=0.0).for_budget(199)), PROVEN
+    ),
+    "widening": Case(
+        Widening(PUCT(), 1.5, 0.5),
+        lambda *place: widened(*place, 1.5, 0.5, lambda *place: puct(*place, PUCT()), by_prior=True),
+    ),
+}
+
+
+def naive_search(game: Any, root: Any, case: Case, evaluate: Any, stream: int) -> NaiveSearch:
+    transpositions = case.options.transpositions
+    canonical = None
+    if transpositions == "symmetries":
+        canonical = game.rules.canonical
+
+    options = Options(
+        proven_values=case.options.proven_values,
+        shared=transpositions != "none",
+        canonical=canonical,
+        max_depth=case.max_depth,
+        amaf=getattr(case.rule, "uses_amaf", False),
+        by_prior=isinstance(case.rule, Widening),
+    )
+    return NaiveSearch(game, root, case.choose, evaluate, stream, options)
+
+
+def by_rollout(game: Any) -> Any:
+    """Equal weights and one rollout, from the first stream within a simulation's."""
+
+    def evaluate(state: Any, stream: int, played: Any = None) -> tuple[dict[int, float], float]:
+        legal = game.legal_actions(state)
+        return {a: 1 / len(legal) for a in legal}, random_rollout(game, state, draw(stream, 0), played)
+
+    return evaluate
+
+
 @pytest.mark.parametrize("name", GAMES)
-@pytest.mark.parametrize("stream", [1, 2, 3])
-def test_uct_with_rollouts_plants_one_tree_by_every_driver(name: str, stream: int) -> None:
-    game = load_game(name)
-    for root in roots(name):
-        rule, visits = UCT(c=1.2), 150
-        naive = NaiveSearch(
-            game,
-            root,
-            lambda node, n: uct(node, n, 1.2),
-            lambda state, s: (
-                {a: 1 / len(game.legal_actions(state)) for a in game.legal_actions(state)},
-                random_rollout(game, state, draw_rollout(s)),
-            ),
-            stream,
-        )
+@pytest.mark.parametrize("case", WITH_ROLLOUTS)
+def test_search_with_rollouts_plants_one_tree_by_every_driver(name: str, case: str) -> None:
+    game, visits = load_game(name), 150
+    kind = WITH_ROLLOUTS[case]
+    for stream, root in enumerate(roots(name)):
+        naive = naive_search(game, root, kind, by_rollout(game), stream)
         naive.run(visits)
-        for driven, evaluator in [
-            (game, RolloutEvaluator()),
-            (game, Stepped(RolloutEvaluator())),
-            (Hidden(game), RolloutEvaluator()),
-        ]:
-            forest = Forest(driven, evaluator, rule)
+        for driven, grow in [(game, fused), (game, stepped), (Hidden(game), stepped)]:
+            if driven is not game and kind.options.transpositions == "symmetries":
+                continue  # it has no compiled canonical form, and takes another image
+            forest = Forest(driven, RolloutEvaluator(), kind.rule, options=kind.options)
             forest.set_root(0, root, stream)
-            forest.grow(0, visits)
+            grow(forest, visits)
             assert_same(dump(naive), tree_of(forest))
 
 
-def draw_rollout(stream: int) -> int:
-    """The first rollout's stream within a simulation's."""
-    from azero._jit import draw
+def fused(forest: Forest[Any], num_visits: int) -> None:
+    forest.grow(0, num_visits)
 
-    return draw(stream, 0)
+
+def stepped(forest: Forest[Any], num_visits: int) -> None:
+    while forest.tree.visits[0, 0] < num_visits and not forest.is_proven(0):
+        forest.simulate(np.zeros(1, np.int32))
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -131,9 +216,9 @@ def test_fused_stepped_and_plain_python_agree_for_every_rollout(name: str, polic
 
 
 @pytest.mark.parametrize("name", GAMES)
-@pytest.mark.parametrize("fpu_reduction", [0.0, 0.2, 1.0])
-def test_puct_equals_its_naive_twin(name: str, fpu_reduction: float) -> None:
-    game = load_game(name)
+@pytest.mark.parametrize("case", WITH_PRIORS)
+def test_search_with_priors_equals_its_naive_twin(name: str, case: str) -> None:
+    game, kind = load_game(name), WITH_PRIORS[case]
 
     def evaluate(state: Any, _stream: int) -> tuple[dict[int, float], float]:
         weights, value = hashed(game, state)
@@ -141,10 +226,12 @@ def test_puct_equals_its_naive_twin(name: str, fpu_reduction: float) -> None:
         return {a: float(np.float32(w) / total) for a, w in weights.items()}, value
 
     for root in roots(name):
-        naive = NaiveSearch(game, root, lambda node, n: puct(node, n, 1.25, 19652.0, fpu_reduction), evaluate, 7)
+        naive = naive_search(game, root, kind, evaluate, 7)
         naive.run(200)
         for driven in (game, Hidden(game)):
-            forest = Forest(driven, Hashed(), PUCT(fpu_reduction=fpu_reduction))
+            if driven is not game and kind.options.transpositions == "symmetries":
+                continue
+            forest = Forest(driven, Hashed(), kind.rule, options=kind.options)
             forest.set_root(0, root, 7)
             forest.grow(0, 200)
             assert_same(dump(naive), tree_of(forest))
@@ -153,14 +240,14 @@ def test_puct_equals_its_naive_twin(name: str, fpu_reduction: float) -> None:
 @pytest.mark.parametrize("name", GAMES)
 def test_a_tree_does_not_depend_on_the_trees_beside_it(name: str) -> None:
     game, starts = load_game(name), roots(name)
-    forest = Forest(game, Stepped(RolloutEvaluator()), UCT(), num_trees=7)
+    forest = Forest(game, Stepped(RolloutEvaluator()), UCT(), num_trees=7, options=PLAIN)
     for b in range(7):
         forest.set_root(b, starts[b % 3], stream=b)
     # Different trees get different numbers of simulations, in an order that changes.
     for i in range(120):
         forest.simulate(np.flatnonzero([(i + b) % 3 > 0 or b < 3 for b in range(7)]).astype(np.int32)[::-1])
     for b in range(7):
-        alone = Forest(game, RolloutEvaluator(), UCT())
+        alone = Forest(game, RolloutEvaluator(), UCT(), options=PLAIN)
         alone.set_root(0, starts[b % 3], stream=b)
         alone.grow(0, int(forest.tree.visits[b, 0]))
         assert tree_of(alone) == tree_of(forest, b)

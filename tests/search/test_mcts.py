@@ -14,17 +14,10 @@ from azero.games.connect4 import Connect4
 from azero.games.game import Game, GameOverError, state_after
 from azero.games.tictactoe import TicTacToe
 from azero.search.forest import Forest
-from azero.search.mcts import (
-    MCTS,
-    Budget,
-    DirichletNoise,
-    SearchResult,
-    add_root_noise,
-    best_action,
-    sample_action,
-    search_result,
-)
+from azero.search.mcts import MCTS, Budget
+from azero.search.noise import DirichletNoise, add_root_noise
 from azero.search.puct import PUCT
+from azero.search.result import SearchResult, best_action, sample_action, search_result
 from azero.search.uct import UCT
 
 C4, TTT = Connect4(), TicTacToe()
@@ -161,7 +154,8 @@ def result_with(visits: list[int], q: list[float] | None = None) -> SearchResult
     size = len(visits)
     return SearchResult(
         np.arange(size, dtype=np.int32), np.array(visits, np.int32), np.array(q or [0.0] * size, np.float32),
-        np.full(size, 1 / size, np.float32), 0.0, (), sum(visits), 0.0,
+        np.full(size, 1 / size, np.float32), (None,) * size, np.array(visits, np.float32) / sum(visits),
+        np.array(q or [0.0] * size, np.float32), 0.0, None, (), sum(visits), 0.0,
     )  # fmt: skip
 
 

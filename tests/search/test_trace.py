@@ -8,7 +8,8 @@ import pytest
 from azero.evaluators.rollout import RolloutEvaluator
 from azero.games import load_game
 from azero.games.game import state_after
-from azero.search.forest import Forest
+from azero.search.forest import Forest, SearchOptions
+from azero.search.kernels import Place
 from azero.search.puct import PUCT
 from azero.search.trace import Simulation, trace_simulation
 from azero.search.uct import UCT
@@ -52,6 +53,13 @@ def test_the_first_simulation_plants_the_root() -> None:
     assert (after.visits, after.total, after.child) == (1, first.leaf.evaluation, 0)
 
 
+def choose(rule: Any, tree: Any, node: Any) -> int:
+    """The edge that the rule follows from a node, on the path to it."""
+    first, last = (int(edge) for edge in tree.first_edge[0, node.number : node.number + 2])
+    path = np.array([edge.number for edge in node.path], np.int32)
+    return int(rule.choose_edge(tree, 0, Place(node.number, first, last, node.visits - 1, len(path)), path))
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_each_choice_is_the_one_that_the_rule_makes(rule: Any) -> None:
     forest = planted("connect4", rule)
@@ -59,7 +67,7 @@ def test_each_choice_is_the_one_that_the_rule_makes(rule: Any) -> None:
         tree = forest.tree._make(array.copy() for array in forest.tree)
         for node, edges, chosen in trace_simulation(forest).choices:
             assert chosen in edges
-            assert chosen.number == rule.choose_edge(tree, 0, node.number, node.visits - 1)
+            assert chosen.number == choose(rule, tree, node)
 
 
 def test_the_path_goes_by_the_choices_from_the_root_to_the_leaf() -> None:
@@ -81,7 +89,10 @@ def test_backup_adds_one_visit_and_the_value_from_each_choosers_side() -> None:
 
 def test_a_finished_game_is_planted_once_and_visited_again() -> None:
     game = load_game("tictactoe")
-    simulations = [simulation for simulation in traces(120, 4, 0, 8, 2) if game.is_terminal(simulation.leaf.state)]
+    forest = Forest(game, RolloutEvaluator(), UCT(), options=SearchOptions(proven_values=False))
+    forest.set_root(0, state_after(game, [4, 0, 8, 2]), 3)
+    found = [trace_simulation(forest) for _ in range(120)]
+    simulations = [simulation for simulation in found if game.is_terminal(simulation.leaf.state)]
     planted = [simulation for simulation in simulations if simulation.is_new]
     again = [simulation for simulation in simulations if not simulation.is_new]
     assert planted

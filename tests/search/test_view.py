@@ -13,8 +13,8 @@ from azero.games import load_game
 from azero.games.game import state_after
 from azero.games.tictactoe import TicTacToe
 from azero.search.forest import Forest
-from azero.search.mcts import search_result
 from azero.search.puct import PUCT
+from azero.search.result import search_result
 from azero.search.uct import UCT
 from azero.search.view import TreeView, result_label, value_text, view
 

@@ -1,0 +1,202 @@
+"""The compiled parts of the two drivers: find the leaves of many trees, plant them; or all of it in one loop."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from azero._jit import compilable, draw, kernel, pack, unpack
+from azero.evaluators.evaluator import Evaluation
+from azero.evaluators.rollout import FIRST_TRACE, NUM_BUFFERS, mean_rollout
+from azero.games.compiled import current_player, outcome, write_legal_actions
+from azero.search.kernels import arrange_edges, backup, credit_actions, expand, prove, select, suppose_loss
+from azero.search.transpositions import find, link, remember, step_in_tree
+from azero.search.tree import PENDING, UNPLANTED, IntArray, Tree
+
+
+class Leaves(NamedTuple):
+    """What a call of the stepped driver finds out about its M leaves."""
+
+    stream: npt.NDArray[np.int64]  # int64[M]: the randomness of the simulation
+    path: IntArray  # int32[M, D]: the edges from the root to the leaf
+    depth: IntArray  # int32[M]: how many
+    asks: IntArray  # int32[M]: 1 if it is to be evaluated, 0 if its value is known, -1 if it is pending already
+    row: npt.NDArray[np.int64]  # int64[M, F + 1]: its packed state and place in the hash table, with transpositions
+    actions: IntArray  # int32[M, A]: the legal actions
+    num_legal: IntArray  # int32[M]
+    player: IntArray  # int32[M]
+    outcome: npt.NDArray[np.float32]  # float32[M]: of a finished game; 0 for others
+    played: IntArray  # int32[M, 2, A]: the actions of the rollout, with RAVE
+
+
+class Spec(NamedTuple):
+    """How is searched, for the kernels."""
+
+    rule: Any
+    sharing: Any
+    proven_values: bool
+
+
+@compilable
+def _descend(tree: Tree, b: int, spec: Spec, start: Any, path: Any, row: Any) -> Any:
+    """Select a leaf by one simulation; returns the length of `path` and, unless its value is known, the state."""
+    rule, sharing, _ = spec
+    rules, state = start
+    path[0] = 0
+    depth = followed = 1
+    while True:
+        depth = select(tree, b, rule, sharing, path, depth)
+        leaf = tree.edges[b, path[depth - 1]].child
+        if leaf == PENDING or (leaf >= 0 and tree.nodes[b, leaf].plies >= 0):
+            return depth, state
+        for i in range(followed, depth):
+            state = step_in_tree(sharing, rules, state, int(tree.edges[b, path[i]].action))
+        followed = depth
+        if not link(sharing, rules, tree, b, path[:depth], state, row):
+            return depth, state
+
+
+@compilable
+def find_leaf(tree: Tree, b: int, slot: int, spec: Spec, start: Any, leaves: Leaves, batched: bool) -> Any:
+    """Select a leaf of tree b; what is to be known of it goes into its slot of `leaves`. Returns its state.
+
+    `start` holds the rules and the state of the root.
+    """
+    rules = start[0]
+    leaves.stream[slot] = draw(tree.stream[b], tree.edges[b, 0].visits)
+    depth, state = _descend(tree, b, spec, start, leaves.path[slot], leaves.row[slot])
+    edge = leaves.path[slot, depth - 1]
+    leaf = tree.edges[b, edge].child
+    leaves.asks[slot], leaves.num_legal[slot] = 0, 0
+    if leaf == PENDING:
+        leaves.asks[slot] = -1
+        return state
+    if leaf == UNPLANTED or tree.nodes[b, leaf].plies < 0:
+        num_legal = write_legal_actions(rules, state, leaves.actions[slot])
+        leaves.num_legal[slot] = num_legal
+        leaves.asks[slot] = 1 if num_legal > 0 else 0
+        leaves.outcome[slot] = outcome(rules, state) if num_legal == 0 else 0.0
+        leaves.player[slot] = current_player(rules, state)
+    if batched:
+        suppose_loss(tree, b, leaves.path[slot, :depth], 1)
+        if leaf == UNPLANTED:
+            tree.edges[b, edge].child = PENDING
+    leaves.depth[slot] = depth
+    return state
+
+
+@kernel
+def find_packed(tree: Tree, trees: Any, spec: Spec, starts: Any, leaves: Leaves, found: Any, batched: bool) -> int:
+    """Descend in these trees and write the leaves to be evaluated side by side; returns how many they are."""
+    rules, like, packed = starts
+    rows, legal, streams = found
+    num_asking = 0
+    for slot in range(len(trees)):
+        b = trees[slot]
+        state = find_leaf(tree, b, slot, spec, (rules, unpack(like, packed[b])), leaves, batched)
+        if leaves.asks[slot] < 0:
+            break
+        if leaves.asks[slot] > 0:
+            pack(state, rows[num_asking])
+            streams[num_asking] = leaves.stream[slot]
+            for action in leaves.actions[slot, : leaves.num_legal[slot]]:
+                legal[num_asking, action] = True
+            num_asking += 1
+    return num_asking
+
+
+@kernel
+def forget_leaves(tree: Tree, b: int, leaves: Leaves) -> None:
+    """Undo what finding the leaves of a batch did to tree b."""
+    for slot in range(len(leaves.depth)):
+        depth = leaves.depth[slot]
+        if depth > 0:
+            suppose_loss(tree, b, leaves.path[slot, :depth], -1)
+            edge = leaves.path[slot, depth - 1]
+            if tree.edges[b, edge].child == PENDING:
+                tree.edges[b, edge].child = UNPLANTED
+
+
+@kernel
+def plant_leaves(tree: Tree, trees: Any, spec: Spec, leaves: Leaves, answers: Evaluation, num_leaves: int) -> bool:
+    """Plant the new leaves and back all of them up; returns whether each tree has room for as many again."""
+    policy, values = answers
+    have_room = True
+    i = 0  # in the evaluator's answers
+    for slot in range(len(trees)):
+        b = trees[slot]
+        path, stream = leaves.path[slot, : leaves.depth[slot]], leaves.stream[slot]
+        value = values[i] if leaves.asks[slot] > 0 else leaves.outcome[slot]
+        node = tree.edges[b, path[-1]].child
+        if node < 0:  # in a batch another edge to the same state may just have planted it
+            node = find(spec.sharing, tree, b, leaves.row[slot])
+            tree.edges[b, path[-1]].child = node
+        if node < 0:
+            actions = leaves.actions[slot, : leaves.num_legal[slot]]
+            node = expand(tree, b, path[-1], leaves.player[slot], value, actions, stream)
+            for edge in range(tree.nodes[b, node].first_edge, tree.nodes[b, node + 1].first_edge):
+                tree.edges[b, edge].prior = policy[i, tree.edges[b, edge].action]
+            _settle_in(tree, b, spec, node, leaves.row[slot], stream)
+            have_room = have_room and has_room(tree, b, num_leaves, leaves.actions.shape[1])
+        i += leaves.asks[slot]
+        _count(tree, b, spec, path, value, leaves.played[slot])
+    return have_room
+
+
+@kernel
+def grow_fused(tree: Tree, b: int, num_visits: int, spec: Spec, rollouts: Any, start: Any, scratch: Any) -> int:
+    """Simulate until the root has `num_visits` or is proven, or the room is used up; returns the number of rollouts."""
+    rules = start[0]
+    policy, num_rollouts = rollouts
+    path, row, buffers = scratch
+    num_evaluations = 0
+    while (
+        tree.edges[b, 0].visits < num_visits and tree.nodes[b, 0].plies < 0 and has_room(tree, b, 1, buffers.shape[1])
+    ):
+        stream = draw(tree.stream[b], tree.edges[b, 0].visits)
+        depth, state = _descend(tree, b, spec, start, path, row)
+        edge = path[depth - 1]
+        node = tree.edges[b, edge].child
+        value = 0.0
+        played = buffers[FIRST_TRACE:NUM_BUFFERS]
+        if node < 0 or tree.nodes[b, node].plies < 0:
+            num_legal = write_legal_actions(rules, state, buffers[-1])
+            if num_legal > 0:
+                value = float(np.float32(mean_rollout(policy, rules, state, stream, num_rollouts, buffers)))
+                num_evaluations += 1
+            else:
+                value = float(np.float32(outcome(rules, state)))
+            if node < 0:
+                node = expand(tree, b, edge, current_player(rules, state), value, buffers[-1, :num_legal], stream)
+                _settle_in(tree, b, spec, node, row, stream)
+        _count(tree, b, spec, path[:depth], value, played)
+    return num_evaluations
+
+
+@compilable
+def _settle_in(tree: Tree, b: int, spec: Spec, node: int, row: Any, stream: int) -> None:
+    """What else is to be done for a node that was just planted."""
+    remember(spec.sharing, tree, b, node, row)
+    arrange_edges(spec.rule, tree, b, node, stream)
+
+
+@compilable
+def _count(tree: Tree, b: int, spec: Spec, path: Any, value: float, played: Any) -> None:
+    """What every simulation ends with."""
+    leaf = tree.edges[b, path[-1]].child
+    if tree.nodes[b, leaf].plies >= 0:
+        value = tree.nodes[b, leaf].value
+    if spec.proven_values:
+        prove(tree, b, path)
+    credit_actions(spec.rule, tree, b, path, value, played)
+    backup(tree, b, spec.sharing, path, value)
+
+
+@compilable
+def has_room(tree: Tree, b: int, num_nodes: int, num_actions: int) -> bool:
+    """For so many nodes more."""
+    size = tree.size[b]
+    return bool(
+        size + num_nodes < tree.nodes.shape[1] - 1
+        and tree.nodes[b, size].first_edge + num_nodes * num_actions < tree.edges.shape[1]
+    )

@@ -1,0 +1,87 @@
+"""RAVE and GRAVE: what an action was worth whenever it was taken later, as a first guess of what it is worth now.
+
+For games in which an action keeps its meaning from one state to the next, such as a cell to put a stone on.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+from azero._jit import compilable
+from azero.search.kernels import Place
+from azero.search.tree import Tree
+
+
+class RAVE(NamedTuple):
+    """Follow the edge with the largest (1 - beta) Q + beta A + c sqrt(ln N / n), beta = sqrt(k / (3 N + k)).
+
+    Q and n are the edge's mean reward, scaled to [0, 1], and its visits; A is the mean over all simulations below the
+    node in which its player took the action at any time (all moves as first); N the visits of the node; k the
+    equivalence parameter: with N = k both means weigh the same (Gelly, Silver 2011, section 4.3). An edge without
+    visits has A alone, and n = 1; one without either goes first.
+
+    With `ref` the means A are those of the closest node above that has so many visits, or of the root: GRAVE
+    (Cazenave 2015).
+    """
+
+    equivalence: float = 300.0  # k, simulations, >= 0; 0 is UCT but for the order of unvisited edges
+    ref: int = 0  # visits a node needs for its own A to be used, >= 0; 0: RAVE; Cazenave: 25 to 100
+    c: float = 0.5  # exploration, >= 0; Gelly and Silver: 0
+
+    @property
+    def uses_amaf(self) -> bool:
+        """Whether it is to be told the rollouts' actions."""
+        return True
+
+    def choose_edge(self, tree: Tree, b: int, place: Place, path: Any) -> int:
+        """See the class."""
+        beta = math.sqrt(self.equivalence / (3 * place.num_visits + self.equivalence)) if self.equivalence > 0 else 0.0
+        log_visits = math.log(place.num_visits)
+        source = _source(tree, b, path, place.depth, self.ref)
+        offset = tree.nodes[b, place.node].player * (tree.amaf_visits.shape[2] // 2)
+        best, best_score = -1, -math.inf
+        for edge in range(place.first, place.last):
+            if tree.edges[b, edge].proven:
+                continue
+            visits, action = tree.edges[b, edge].visits, offset + tree.edges[b, edge].action
+            amaf_visits = tree.amaf_visits[b, source, action]
+            if visits == 0 and amaf_visits == 0:
+                return edge
+            weight = 0.0 if amaf_visits == 0 else beta if visits > 0 else 1.0
+            q = (1 + tree.edges[b, edge].total / max(visits, 1)) / 2
+            amaf = (1 + tree.amaf_total[b, source, action] / max(amaf_visits, 1)) / 2
+            score = (1 - weight) * q + weight * amaf + self.c * math.sqrt(log_visits / max(visits, 1))
+            if score > best_score:
+                best, best_score = edge, score
+        return best
+
+    def arrange_edges(self, tree: Tree, b: int, node: int, stream: int) -> None:
+        """Nothing is known of actions below a new node."""
+        for action in range(tree.amaf_visits.shape[2]):
+            tree.amaf_visits[b, node, action] = 0
+            tree.amaf_total[b, node, action] = 0.0
+
+    def credit_actions(self, tree: Tree, b: int, path: Any, value: float, played: Any) -> None:
+        """At every node of the path, count what either player did from there on, in the tree and in the rollout."""
+        num_actions = tree.amaf_visits.shape[2] // 2
+        leaf_player = tree.nodes[b, tree.edges[b, path[-1]].child].player
+        for i in range(len(path) - 1, 0, -1):
+            node = tree.edges[b, path[i - 1]].child
+            played[tree.nodes[b, node].player, tree.edges[b, path[i]].action] = 1
+            for player in range(2):
+                worth = value if player == leaf_player else -value
+                for action in range(num_actions):
+                    if played[player, action]:
+                        tree.amaf_visits[b, node, player * num_actions + action] += 1
+                        tree.amaf_total[b, node, player * num_actions + action] += worth
+        for player in range(2):
+            for action in range(num_actions):
+                played[player, action] = 0
+
+
+@compilable
+def _source(tree: Tree, b: int, path: Any, depth: int, ref: int) -> int:
+    """The closest node, up from the end of the path, that has `ref` visits; else the root."""
+    i = depth - 1
+    while i > 0 and tree.edges[b, path[i]].visits < ref:
+        i -= 1
+    return int(tree.edges[b, path[i]].child)

@@ -1,0 +1,261 @@
+"""What a search has found out about its root, and the action chosen from that."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from azero._jit import below, dispatched, draw, kernel
+from azero.games.game import FloatArray
+from azero.search.forest import Forest
+from azero.search.tree import IntArray, Tree
+
+_CHOICE = (1 << 41) + 2  # a counter in a search's stream, beyond those of its simulations
+_CONFIDENCE = 1.96  # standard deviations below the mean of the lower confidence bound, which 97.5 % of means stay above
+
+
+class Proof(NamedTuple):
+    """A proven value: whoever is to win can do it within so many plies, whatever the other does."""
+
+    value: float  # for the player to move at the root, in [-1, 1]
+    plies: int  # from the root to the end of the game
+
+    def text(self) -> str:
+        """ "win in 3", "draw", "loss in 8"."""
+        name = "win" if self.value > 0 else "loss" if self.value < 0 else "draw"
+        return name if name == "draw" else f"{name} in {self.plies}"
+
+
+class SearchResult(NamedTuple):
+    """What a search found out about its root; the arrays are over its legal actions, in ascending order."""
+
+    actions: IntArray  # int32[L]
+    visit_counts: IntArray  # int32[L]: simulations that began with the action
+    q: FloatArray  # float32[L], in [-1, 1]: their mean value for the player to move, or the proven one; 0 without any
+    prior: FloatArray  # float32[L], sums to 1: the evaluator's policy, with the root's noise if there was any
+    proofs: tuple[Proof | None, ...]  # L of them: what is proven of each action
+    improved: FloatArray  # float32[L], sums to 1: what the search makes of the prior; what a network learns
+    preference: FloatArray  # float32[L]: decides between equally visited actions
+    value: float  # the root's mean value for the player to move, its own evaluation included; once proven, the true
+    proof: Proof | None  # what is proven of the root
+    principal_variation: tuple[int, ...]  # the most visited action, the most visited reply to it, ...
+    num_simulations: int  # simulations run by this search; a kept tree's visits come on top
+    seconds: float
+
+    def policy(self, num_actions: int) -> FloatArray:
+        """`improved` over all actions, float32[A]: as a rule the share of visits; the priors without a simulation."""
+        policy: FloatArray = np.zeros(num_actions, np.float32)
+        policy[self.actions] = self.improved
+        return policy
+
+
+@dispatched
+def root_policy(rule: Any, tree: Tree, b: int) -> npt.NDArray[np.float64]:
+    """What the search makes of the root's priors, by its selection rule: float64[L] in the edges' order, any scale."""
+    return tree.visits[b, slice(*tree.first_edge[b, :2])].astype(np.float64)
+
+
+@dispatched
+def root_preference(rule: Any, tree: Tree, b: int) -> npt.NDArray[np.float64]:
+    """What decides between equally visited actions of the root, float64[L] in the edges' order: their mean value."""
+    edges = slice(*tree.first_edge[b, :2])
+    return tree.total[b, edges] / np.maximum(tree.visits[b, edges], 1)
+
+
+def search_result(forest: Forest[Any], b: int, num_simulations: int, seconds: float) -> SearchResult:
+    """What the search in tree b, whose root has been evaluated, has found."""
+    tree, edges = forest.tree, forest.root_edges(b)
+    by_action = np.argsort(tree.action[b, edges])
+    order = edges.start + by_action
+    visits, prior = tree.visits[b, order], tree.prior[b, order]
+    proofs = tuple(_proof_of(tree, b, edge) for edge in order)
+    proof = Proof(float(tree.value[b, 0]), int(tree.plies[b, 0])) if forest.is_proven(b) else None
+    q = np.array(
+        [
+            total / max(n, 1) if found is None else found.value
+            for total, n, found in zip(tree.total[b, order], visits, proofs, strict=True)
+        ],
+        np.float32,
+    )
+    policy = root_policy(forest.rule, tree, b)[by_action]
+    return SearchResult(
+        actions=tree.action[b, order].astype(np.int32),
+        visit_counts=visits,
+        q=q,
+        prior=prior,
+        proofs=proofs,
+        improved=_improved(policy if policy.any() else prior, proofs, proof),
+        preference=root_preference(forest.rule, tree, b)[by_action].astype(np.float32),
+        value=float(tree.total[b, 0] / tree.visits[b, 0]) if proof is None else proof.value,
+        proof=proof,
+        principal_variation=_principal_variation(forest, b),
+        num_simulations=num_simulations,
+        seconds=seconds,
+    )
+
+
+def merged(results: Sequence[SearchResult]) -> SearchResult:
+    """What searches of one position, each in a tree of its own, have found together."""
+    if len(results) == 1:
+        return results[0]
+    first = results[0]
+    visits: IntArray = np.sum([result.visit_counts for result in results], axis=0, dtype=np.int32)
+    total = np.sum([result.visit_counts * result.q.astype(np.float64) for result in results], axis=0)
+    proofs = tuple(
+        max((proof for proof in found if proof is not None), key=_rank, default=None)
+        for found in zip(*(result.proofs for result in results), strict=True)
+    )
+    q = np.array(
+        [t / max(n, 1) if found is None else found.value for t, n, found in zip(total, visits, proofs, strict=True)],
+        np.float32,
+    )
+    proof = max((result.proof for result in results if result.proof is not None), key=_rank, default=None)
+    weights = [result.visit_counts.sum() + 1 for result in results]
+    best = int(np.argmax(visits))
+    return first._replace(
+        visit_counts=visits,
+        q=q,
+        proofs=proofs,
+        improved=_improved(
+            visits.astype(np.float64) if visits.any() else first.prior.astype(np.float64), proofs, proof
+        ),
+        preference=q,
+        value=float(np.average([r.value for r in results], weights=weights)) if proof is None else proof.value,
+        proof=proof,
+        principal_variation=max(results, key=lambda result: result.visit_counts[best]).principal_variation,
+        num_simulations=sum(result.num_simulations for result in results),
+        seconds=max(result.seconds for result in results),
+    )
+
+
+def _proof_of(tree: Tree, b: int, edge: int) -> Proof | None:
+    if not tree.proven[b, edge]:
+        return None
+    child = tree.child[b, edge]
+    sign = 1 if tree.player[b, child] == tree.player[b, 0] else -1
+    return Proof(sign * float(tree.value[b, child]), int(tree.plies[b, child]) + 1)
+
+
+def _rank(proof: Proof) -> tuple[float, int]:
+    """Of proven actions the largest is best: the quickest win, the slowest loss."""
+    return proof.value, -proof.plies if proof.value > 0 else proof.plies
+
+
+def _improved(policy: npt.NDArray[Any], proofs: tuple[Proof | None, ...], proof: Proof | None) -> FloatArray:
+    """The policy without the actions that are proven worse than another; of a proven root only the best ones' share."""
+    known = [found for found in proofs if found is not None]
+    if known:
+        best = max(known, key=_rank)
+        if proof is not None:
+            kept = [found is not None and _rank(found) == _rank(best) for found in proofs]
+            return (np.array(kept) / sum(kept)).astype(np.float32)
+        worse = [
+            found is not None and found.value in (-1, *{f.value for f in known if f.value < best.value})
+            for found in proofs
+        ]
+        without = np.where(worse, 0, policy)
+        policy = without if without.any() else np.where(worse, 0.0, 1.0)
+    improved: FloatArray = (policy / policy.sum()).astype(np.float32)
+    return improved
+
+
+def _principal_variation(forest: Forest[Any], b: int) -> tuple[int, ...]:
+    actions = np.empty(forest.game.max_game_length, np.int32)
+    found = actions[: _write_principal_variation(forest.tree, b, actions)].tolist()
+    return tuple(_own_actions(forest, forest.roots[b], found))
+
+
+def _own_actions(forest: Forest[Any], state: Any, actions: Sequence[int]) -> Iterator[int]:
+    """The actions that lead from the root's state to where these lead from image to image."""
+    game, image = forest.game, state
+    for action in actions:
+        own = action
+        if image != state:
+            own = next(s.actions.index(action) for s in game.symmetries() if s.state(state) == image)
+        yield own
+        state, image = game.step(state, own), forest.image(game.step(image, action))
+
+
+@kernel
+def _write_principal_variation(tree: Tree, b: int, actions: Any) -> int:
+    """Follow the most visited edge, of several the one with the higher total; returns how many there are."""
+    node, length = tree.edges[b, 0].child, 0
+    while node >= 0:
+        best, visits, total = -1, 0, 0.0
+        for edge in range(tree.nodes[b, node].first_edge, tree.nodes[b, node + 1].first_edge):
+            n, w = tree.edges[b, edge].visits, tree.edges[b, edge].total
+            if n > visits or (n == visits > 0 and w >= total):
+                best, visits, total = edge, n, w
+        if best < 0:
+            break
+        actions[length] = tree.edges[b, best].action
+        length += 1
+        node = tree.edges[b, best].child
+    return length
+
+
+CHOICES = ("visits", "value", "lcb")
+
+
+def rank_actions(result: SearchResult, choice: str = "visits") -> list[tuple[float, ...]]:
+    """A rank for each action, the largest for the one to play, by one of three rules.
+
+    - "visits": the most visited; of several the one with the higher value, then prior. AlphaZero's; one lucky visit
+      does not count against five hundred.
+    - "value": the highest mean value among the visited: what flat Monte Carlo needs, and prone to luck.
+    - "lcb": the highest lower confidence bound of the mean, q - 1.96 / sqrt(n): values in [-1, 1] have a standard
+      deviation of 1 at most.
+
+    What is proven goes before: the quickest win; nothing that is proven lost while there is another action; a proven
+    draw before an action whose mean is below it; of proven losses the slowest. Raises ValueError for another rule.
+    """
+    if choice not in CHOICES:
+        raise ValueError(f"a final choice is by {' or '.join(CHOICES)}, not {choice!r}")
+    open_ranks = {i: _open_rank(result, i, choice) for i, proof in enumerate(result.proofs) if proof is None}
+    favourite = max(open_ranks, key=lambda i: open_ranks[i], default=None)
+    threshold = -np.inf if favourite is None else float(result.q[favourite])
+    ranks: list[tuple[float, ...]] = []
+    for i, proof in enumerate(result.proofs):
+        if proof is None:
+            ranks.append((1.0, *open_ranks[i]))
+        else:
+            ranks.append((2.0 if proof.value >= 1 or proof.value > threshold else 0.0, *_rank(proof)))
+    return ranks
+
+
+def best_action(result: SearchResult, stream: int, choice: str = "visits") -> int:
+    """The action to play: the best by `rank_actions`, of equals one that is drawn by the stream."""
+    ranks = rank_actions(result, choice)
+    best = [action for action, rank in zip(result.actions, ranks, strict=True) if rank == max(ranks)]
+    return int(best[below(draw(stream, _CHOICE), len(best))])
+
+
+def _open_rank(result: SearchResult, i: int, choice: str) -> tuple[float, ...]:
+    visits, preference, prior = (float(a[i]) for a in (result.visit_counts, result.preference, result.prior))
+    match choice:
+        case "value":
+            return (float(result.q[i]) if visits else -np.inf, visits, prior)
+        case "lcb":
+            bound = float(result.q[i]) - _CONFIDENCE / np.sqrt(visits) if visits else -np.inf
+            return (bound, visits, prior)
+    return (visits, preference, prior)
+
+
+def sample_action(result: SearchResult, temperature: float, stream: int) -> int:
+    """An action drawn with probability proportional to visits ** (1 / temperature); at 0 it is `best_action`.
+
+    Worked out in logarithms, relative to the most visited, so no temperature over- or underflows, and an unvisited
+    action is never drawn. Raises ValueError for a negative temperature.
+    """
+    if not temperature >= 0:
+        raise ValueError(f"the temperature must not be negative, got {temperature}")
+    if temperature < 1e-3:  # beyond that only the most visited has any probability
+        return best_action(result, stream)
+    weights = result.improved.astype(np.float64)
+    positive = weights > 0
+    logits = np.log(weights[positive] / weights.max()) / temperature
+    cumulative = np.cumsum(np.exp(logits))
+    point = draw(stream, _CHOICE) / 2**63 * cumulative[-1]
+    chosen = min(int(np.searchsorted(cumulative, point, side="right")), len(cumulative) - 1)
+    return int(result.actions[positive][chosen])

@@ -1,0 +1,131 @@
+"""Whether nodes are shared: a tree, or a graph in which a state has one node however it is reached.
+
+The graph is Childs, Brodeur, Kocsis 2008 (UCT2): a node's value is the mean over all simulations through it, by
+whatever edge they came; an edge's visits are its own. Its kernels do nothing where nodes are not shared.
+"""
+
+from typing import Any, NamedTuple
+
+from azero._jit import dispatched, kernel, mix, pack
+from azero.games.compiled import canonical, step
+from azero.search.tree import Tree
+
+
+@dispatched
+def link(sharing: Any, rules: Any, tree: Tree, b: int, path: Any, state: Any, row: Any) -> bool:
+    """Let the last edge of the path, if it leads nowhere yet, lead to the node of `state`, if that is planted.
+
+    Returns whether it did. `row`, int64[F + 1], is filled with the packed state and its place in the hash table.
+    """
+    return False
+
+
+@dispatched
+def remember(sharing: Any, tree: Tree, b: int, node: int, row: Any) -> None:
+    """Make a node that was just planted the one to be found for the state in `row`, which `link` or `find` filled."""
+
+
+@dispatched
+def find(sharing: Any, tree: Tree, b: int, row: Any) -> int:
+    """The node of the packed state in `row`; -1 if there is none, or nodes are not shared."""
+    return -1
+
+
+@dispatched
+def write_key(rules: Any, state: Any, row: Any) -> None:
+    """Write numbers that tell the state from all others: for a compiled game the packed state."""
+    pack(state, row)
+
+
+@dispatched
+def step_in_tree(sharing: Any, rules: Any, state: Any, action: int) -> Any:
+    """The state that an action in the tree leads to."""
+    return step(rules, state, action)
+
+
+class NotShared(NamedTuple):
+    """A tree: every edge leads to a node of its own."""
+
+
+class Shared(NamedTuple):
+    """A graph: all edges to one state lead to one node."""
+
+    def node_visits(self, tree: Tree, b: int, edge: int, node: int) -> int:
+        """All simulations through the node."""
+        return int(tree.node_visits[b, node])
+
+    def count_visit(self, tree: Tree, b: int, edge: int, value: float, sign: int) -> None:
+        """The edge's mean becomes that of its node, by whatever edges its simulations came."""
+        node = tree.edges[b, edge].child
+        tree.node_visits[b, node] += 1
+        tree.node_total[b, node] += value
+        tree.edges[b, edge].visits += 1
+        visits, all_visits = tree.edges[b, edge].visits, tree.node_visits[b, node]
+        share = 1.0 if visits == all_visits else visits / all_visits
+        tree.edges[b, edge].total = sign * share * tree.node_total[b, node]
+
+    def link(self, rules: Any, tree: Tree, b: int, path: Any, state: Any, row: Any) -> bool:
+        """See the function."""
+        if tree.edges[b, path[-1]].child >= 0:
+            return False
+        write_key(rules, state, row[:-1])
+        node = find(self, tree, b, row)
+        if node < 0:
+            return False
+        for edge in path[:-1]:
+            if tree.edges[b, edge].child == node:
+                raise ValueError("this game can come back to an earlier state, so its states form no acyclic graph")
+        tree.edges[b, path[-1]].child = node
+        return True
+
+    def find(self, tree: Tree, b: int, row: Any) -> int:
+        """See the function."""
+        slot = _slot(tree.slots, tree.state, b, row[:-1])
+        row[-1] = slot
+        return int(tree.slots[b, slot])
+
+    def remember(self, tree: Tree, b: int, node: int, row: Any) -> None:
+        """See the function."""
+        for i in range(len(row) - 1):
+            tree.state[b, node, i] = row[i]
+        tree.node_visits[b, node] = 0
+        tree.node_total[b, node] = 0.0
+        tree.slots[b, row[-1]] = node
+
+
+class SharedBySymmetry(Shared):
+    """A graph in which also mirror images are one state: below the root there are canonical states only."""
+
+    def step_in_tree(self, rules: Any, state: Any, action: int) -> Any:
+        """The canonical image of the state that an action leads to."""
+        return canonical(rules, step(rules, state, action))
+
+
+@kernel
+def _slot(slots: Any, states: Any, b: int, row: Any) -> int:
+    """Where in the hash table the state's node stands, or is to stand: linear probing.
+
+    Not compiled into the search loop, which then runs a fifth faster.
+    """
+    mask = slots.shape[1] - 1
+    key = 0
+    for number in row:
+        key = mix(key, number)
+    slot = key & mask
+    node = slots[b, slot]
+    while node >= 0:
+        same = True
+        for i in range(len(row)):
+            same = same and states[b, node, i] == row[i]
+        if same:
+            break
+        slot = (slot + 1) & mask
+        node = slots[b, slot]
+    return int(slot)
+
+
+@kernel
+def fill_slots(tree: Tree, b: int) -> None:
+    """Enter all nodes into the hash table, which is empty."""
+    for node in range(tree.size[b]):
+        tree.slots[b, _slot(tree.slots, tree.state, b, tree.state[b, node])] = node

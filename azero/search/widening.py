@@ -1,0 +1,86 @@
+"""Progressive widening (Coulom 2007; Chaslot et al. 2008): a node's actions come into play one after the other."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from azero._jit import below, draw
+from azero.search.kernels import Place, arrange_edges, choose_edge, credit_actions, max_depth
+from azero.search.result import root_policy, root_preference
+from azero.search.tree import Tree
+
+_ORDER = (1 << 40) + 1  # counters in a simulation's stream, beyond those of its rollouts and of `expand`
+
+
+class Widening(NamedTuple):
+    """Choose by another rule among the first max(1, k N ** alpha) edges of a node with N visits, best prior first.
+
+    For games with many actions. Edges that are proven do not count.
+    """
+
+    rule: Any  # UCT, PUCT or RAVE
+    k: float = 1.0  # > 0
+    alpha: float = 0.5  # in [0, 1]
+    random_order: bool = False  # edges in random order, for evaluators whose priors say nothing
+
+    def choose_edge(self, tree: Tree, b: int, place: Place, path: Any) -> int:
+        """See the class."""
+        num_open = max(1, int(self.k * place.num_visits**self.alpha))
+        last = place.first
+        while last < place.last and num_open > 0:
+            if not tree.edges[b, last].proven:
+                num_open -= 1
+            last += 1
+        return int(
+            choose_edge(self.rule, tree, b, Place(place.node, place.first, last, place.num_visits, place.depth), path)
+        )
+
+    def arrange_edges(self, tree: Tree, b: int, node: int, stream: int) -> None:
+        """Sort the edges by their priors, or shuffle them."""
+        first, last = tree.nodes[b, node].first_edge, tree.nodes[b, node + 1].first_edge
+        for edge in range(first + 1, last):
+            prior, action = tree.edges[b, edge].prior, tree.edges[b, edge].action
+            place = edge
+            if self.random_order:
+                place = first + below(draw(stream, _ORDER + edge - first), edge - first + 1)
+                tree.edges[b, edge].prior, tree.edges[b, edge].action = (
+                    tree.edges[b, place].prior,
+                    tree.edges[b, place].action,
+                )
+            else:
+                while place > first and tree.edges[b, place - 1].prior < prior:
+                    tree.edges[b, place].prior, tree.edges[b, place].action = (
+                        tree.edges[b, place - 1].prior,
+                        tree.edges[b, place - 1].action,
+                    )
+                    place -= 1
+            tree.edges[b, place].prior, tree.edges[b, place].action = prior, action
+        arrange_edges(self.rule, tree, b, node, stream)
+
+    def credit_actions(self, tree: Tree, b: int, path: Any, value: float, played: Any) -> None:
+        """As the other rule does."""
+        credit_actions(self.rule, tree, b, path, value, played)
+
+    def max_depth(self) -> int:
+        """As the other rule says."""
+        return max_depth(self.rule)
+
+    def root_policy(self, tree: Tree, b: int) -> npt.NDArray[np.float64]:
+        """As the other rule says."""
+        return root_policy(self.rule, tree, b)
+
+    def root_preference(self, tree: Tree, b: int) -> npt.NDArray[np.float64]:
+        """As the other rule says."""
+        return root_preference(self.rule, tree, b)
+
+    def for_budget(self, simulations: int | None) -> "Widening":
+        """The same. Raises ValueError for a rule that narrows the root's actions itself."""
+        if getattr(self.rule, "starts_afresh", False):
+            raise ValueError("Gumbel narrows the root's actions itself, so widening them makes no sense")
+        return self
+
+    @property
+    def uses_amaf(self) -> bool:
+        """As the other rule does."""
+        return getattr(self.rule, "uses_amaf", False)
