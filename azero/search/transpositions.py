@@ -126,6 +126,7 @@ def _slot(slots: Any, states: Any, b: int, row: Any) -> int:
 
 @kernel
 def fill_slots(tree: Tree, b: int) -> None:
-    """Enter all nodes into the hash table, which is empty."""
-    for node in range(tree.size[b]):
+    """Enter all nodes into the hash table, which is empty; there is none where nodes are not shared."""
+    num_nodes = tree.size[b] if tree.slots.shape[1] > 0 else 0
+    for node in range(num_nodes):
         tree.slots[b, _slot(tree.slots, tree.state, b, tree.state[b, node])] = node
