@@ -17,7 +17,7 @@ from typing import Any
 from azero.games import load_game
 from azero.players.match import MatchSettings, match_openings
 from azero.players.record import GameRecord, read_records, record_text
-from azero.players.workers import Task, play_tasks
+from azero.players.workers import Task, Workers
 
 try:
     import fcntl
@@ -36,8 +36,8 @@ def open_series(directory: Path, game: str, settings: MatchSettings) -> Iterator
     if another process has it open.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    with locked(directory):
-        yield Series(directory, game, settings)
+    with locked(directory), closing(Series(directory, game, settings)) as series:
+        yield series
 
 
 class Series:
@@ -52,7 +52,7 @@ class Series:
         self.directory = directory
         self.settings = settings
         self.game = load_game(game)
-        self._spec = game
+        self._workers = Workers(game, settings)
         self._path = directory / "games.txt"
         self._records: dict[Pair, list[GameRecord]] = defaultdict(list)
         self.is_current = self._check_settings()  # False if azero's code has changed since the first game
@@ -81,13 +81,17 @@ class Series:
         ]
         with (
             self._path.open("a", encoding="utf-8", errors="backslashreplace", newline="\n") as file,
-            closing(play_tasks(self._spec, tasks, self.settings)) as records,
+            closing(self._workers.play(tasks)) as records,
         ):
             for record in records:
                 file.write(f"{record_text(self.game, record, clock=True)}\n")
                 file.flush()
                 self._records[_pair(record)].append(record)
                 yield _pair(record), record
+
+    def close(self) -> None:
+        """End the processes that played the games, which wait for further ones."""
+        self._workers.close()
 
     def _check_settings(self) -> bool:
         """Raise ValueError if the games here are of other settings; tell whether they are of the same code."""

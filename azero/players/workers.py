@@ -7,11 +7,13 @@ import signal
 from collections import deque
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from typing import Any
 
+from azero._jit import compile_silently
 from azero.games import load_game
 from azero.players.match import MatchSettings, play_match_game
 from azero.players.player import Player
@@ -28,32 +30,59 @@ class Task:
     opening: tuple[int, ...]  # actions
 
 
-def play_tasks(game: str, tasks: Sequence[Task], settings: MatchSettings) -> Generator[GameRecord]:
-    """Play games with `settings.num_workers` processes, or in this one if that is 1; they come in the order of `tasks`.
+class Workers:
+    """Processes that play one game's matches; they start when they are first needed, and stay until `close`."""
 
-    `game` is what `load_game` takes. Closing the generator, or an interrupt, ends the processes. Raises what making a
-    player does, and RuntimeError if a process dies.
-    """
-    num_workers = min(settings.num_workers, len(tasks))
-    if num_workers <= 1:
-        table = _Table(game, settings)
-        yield from map(table.play, tasks)
-        return
-    context = get_context("spawn")
-    idle: list[Connection] = []
-    workers = []
-    try:
-        for _ in range(num_workers):
-            ours, theirs = context.Pipe()
-            workers.append(context.Process(target=_work, args=(theirs, game, settings), daemon=True))
-            workers[-1].start()
-            theirs.close()
-            idle.append(ours)
-        yield from _distribute(tasks, idle)
-    finally:
-        for worker in workers:
-            worker.kill()
-            worker.join()
+    def __init__(self, game: str, settings: MatchSettings) -> None:
+        """`game` is what `load_game` takes; `settings.num_workers` says how many there may be."""
+        self._game = game
+        self._settings = settings
+        self._processes: list[BaseProcess] = []
+        self._connections: list[Connection] = []  # of each process
+
+    def play(self, tasks: Sequence[Task]) -> Generator[GameRecord]:
+        """Play games side by side, or in this process if one worker is all there may be, or one game.
+
+        They come in the order of `tasks`. Closing the generator early, or an interrupt, ends the processes; a later
+        call starts new ones. Raises what making a player does, and RuntimeError if a process dies.
+        """
+        num_workers = min(self._settings.num_workers, len(tasks))
+        if num_workers <= 1:
+            yield from map(self._table.play, tasks)
+            return
+        try:
+            while len(self._processes) < num_workers:
+                self._start()
+            yield from _distribute(tasks, list(self._connections))
+        except BaseException as error:
+            self.close()  # some are busy still
+            if isinstance(error, (EOFError, ConnectionError)):
+                raise RuntimeError("a process that played games has died; perhaps memory has run out") from None
+            raise
+
+    def close(self) -> None:
+        """End the processes."""
+        for process in self._processes:
+            process.kill()
+            process.join()
+        for connection in self._connections:
+            connection.close()
+        self._processes.clear()
+        self._connections.clear()
+
+    @cached_property
+    def _table(self) -> "_Table":
+        return _Table(self._game, self._settings)
+
+    def _start(self) -> None:
+        context = get_context("spawn")
+        ours, theirs = context.Pipe()
+        is_first = not self._processes
+        process = context.Process(target=_work, args=(theirs, self._game, self._settings, is_first), daemon=True)
+        process.start()
+        theirs.close()
+        self._processes.append(process)
+        self._connections.append(ours)
 
 
 def _distribute(tasks: Sequence[Task], idle: list[Connection]) -> Generator[GameRecord]:
@@ -75,18 +104,17 @@ def _distribute(tasks: Sequence[Task], idle: list[Connection]) -> Generator[Game
 
 
 def _received(worker: Connection) -> GameRecord:
-    try:
-        answer: GameRecord | Exception = worker.recv()
-    except EOFError:
-        raise RuntimeError("a process that played games has died; perhaps memory has run out") from None
+    answer: GameRecord | Exception = worker.recv()
     if isinstance(answer, Exception):
         raise answer
     return answer
 
 
-def _work(connection: Connection, game: str, settings: MatchSettings) -> None:
-    """A worker's life: play what comes, until who sends it is gone."""
+def _work(connection: Connection, game: str, settings: MatchSettings, speaks: bool) -> None:
+    """A worker's life: play what comes, until who sends it is gone. One speaks for all of compiling kernels."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started it hears of Ctrl-C too, and ends it
+    if not speaks:
+        compile_silently()
     table = _Table(game, settings)
     while True:
         try:

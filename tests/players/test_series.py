@@ -1,5 +1,6 @@
 from contextlib import closing
 from functools import partial
+from multiprocessing import active_children
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,36 @@ def test_the_times_are_kept(tmp_path: Path) -> None:
 def test_processes_play_the_same_games_in_the_same_order(tmp_path: Path, whole: list[str]) -> None:
     beside = MatchSettings(num_games=5, num_opening_moves=1, seed=3, num_workers=2)
     assert measured(tmp_path, settings=beside) == whole
+
+
+@pytest.mark.compiled
+def test_processes_stay_for_the_next_games_but_not_beyond_the_series(tmp_path: Path) -> None:
+    beside = MatchSettings(num_games=6, num_opening_moves=1, seed=3, num_workers=2)
+    with open_series(tmp_path, "tictactoe", beside) as series:
+        list(series.play(PAIRS, 2))
+        workers = active_children()
+        assert len(workers) == 2
+        list(series.play(PAIRS, 4))
+        assert set(active_children()) == set(workers)
+        with closing(series.play(PAIRS)) as games:
+            next(games)
+        assert active_children() == []  # those that were in the middle of a game cannot be used again
+        list(series.play(PAIRS))
+        assert len(active_children()) == 2
+    assert active_children() == []
+    alone = MatchSettings(num_games=6, num_opening_moves=1, seed=3, num_workers=1)
+    assert measured(tmp_path, settings=alone) == measured(tmp_path / "alone", settings=alone)
+
+
+@pytest.mark.compiled
+def test_a_process_that_dies_is_an_error(tmp_path: Path) -> None:
+    beside = MatchSettings(num_games=4, num_workers=2)
+    with open_series(tmp_path, "tictactoe", beside) as series:
+        list(series.play([("random", "random")], 2))
+        for worker in active_children():
+            worker.kill()
+        with pytest.raises(RuntimeError, match="has died; perhaps memory has run out"):
+            list(series.play([("random", "random")]))
 
 
 @pytest.mark.parametrize("num_workers", [1, 2])
