@@ -17,6 +17,7 @@ is half a second a move, and `1000,0.5s` whichever comes first. Options follow a
     c=1.0                   exploration (uct, ucb1 and azero; its meaning and default are those of the rule)
     rollout=heuristic       rollouts take immediate wins and prevent the opponent's (flat, ucb1, uct); default: random
     rollouts=4              rollouts for each simulation (flat, ucb1, uct)
+    children=all            a new node's children are tried at once, not one at each visit (uct)
     rave=300                RAVE with this equivalence parameter (uct); with grave=50, GRAVE from nodes with 50 visits
     gumbel=16               Gumbel AlphaZero, its first round trying so many actions (azero)
     widening=1.5            progressive widening: a node with N visits has 1.5 sqrt(N) actions (uct and azero)
@@ -48,7 +49,7 @@ from azero.search.mcts import MCTS, Budget
 from azero.search.puct import PUCT
 from azero.search.rave import RAVE
 from azero.search.result import CHOICES
-from azero.search.uct import UCB1, UCT, Flat
+from azero.search.uct import UCB1, UCT, Flat, UCTByNode
 from azero.search.widening import Widening
 
 S = TypeVar("S", bound=Hashable)
@@ -120,11 +121,13 @@ def _read_ucb1(text: str) -> _Maker:
 
 
 def _read_uct(text: str) -> _Maker:
-    values = _values(text, *_SEARCH, "c", "rollout", "rollouts", "rave", "grave", "threads")
+    values = _values(text, *_SEARCH, "c", "rollout", "rollouts", "children", "rave", "grave", "threads")
     if "grave" in values and "rave" not in values:
         raise ValueError("grave needs rave, the equivalence parameter")
     exploration = {"c": values["c"]} if "c" in values else {}
-    rule: Any = UCT(**exploration)
+    rule: Any = UCTByNode(**exploration) if values.get("children") == "all" else UCT(**exploration)
+    if "rave" in values and "children" in values:
+        raise ValueError("children is an option of plain UCT, not of rave")
     if "rave" in values:
         rule = RAVE(values["rave"], values.get("grave", 0), **exploration)
     return _searching(values, rule)
@@ -280,6 +283,7 @@ _READERS: dict[str, Callable[[str, str], Any]] = {
     "c": _number,
     "rollout": _policy,
     "rollouts": _count,
+    "children": _word("one", "all"),
     "rave": _number,
     "grave": _count,
     "gumbel": _count,

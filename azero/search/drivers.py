@@ -9,7 +9,17 @@ from azero._jit import compilable, draw, kernel, pack, unpack
 from azero.evaluators.evaluator import Evaluation
 from azero.evaluators.rollout import FIRST_TRACE, NUM_BUFFERS, mean_rollout
 from azero.games.compiled import current_player, outcome, write_legal_actions
-from azero.search.kernels import arrange_edges, backup, credit_actions, expand, prove, select, suppose_loss
+from azero.search.kernels import (
+    arrange_edges,
+    backup,
+    begin_path,
+    credit_actions,
+    expand,
+    note_planted,
+    prove,
+    select,
+    suppose_loss,
+)
 from azero.search.transpositions import find, link, remember, step_in_tree
 from azero.search.tree import PENDING, UNPLANTED, IntArray, Tree
 
@@ -42,8 +52,7 @@ def _descend(tree: Tree, b: int, spec: Spec, start: Any, path: Any, row: Any) ->
     """Select a leaf by one simulation; returns the length of `path` and, unless its value is known, the state."""
     rule, sharing, _ = spec
     rules, state = start
-    path[0] = 0
-    depth = followed = 1
+    depth, followed = begin_path(rule, tree, b, path), 1
     while True:
         depth = select(tree, b, rule, sharing, path, depth)
         leaf = tree.edges[b, path[depth - 1]].child
@@ -136,7 +145,7 @@ def plant_leaves(tree: Tree, trees: Any, spec: Spec, leaves: Leaves, answers: Ev
             node = expand(tree, b, path[-1], leaves.player[slot], value, actions, stream)
             for edge in range(tree.nodes[b, node].first_edge, tree.nodes[b, node + 1].first_edge):
                 tree.edges[b, edge].prior = policy[i, tree.edges[b, edge].action]
-            _settle_in(tree, b, spec, node, leaves.row[slot], stream)
+            _settle_in(tree, b, spec, path, leaves.row[slot], stream)
             have_room = have_room and has_room(tree, b, num_leaves, leaves.actions.shape[1])
         i += leaves.asks[slot]
         _count(tree, b, spec, path, value, leaves.played[slot])
@@ -168,14 +177,16 @@ def grow_fused(tree: Tree, b: int, num_visits: int, spec: Spec, rollouts: Any, s
                 value = float(np.float32(outcome(rules, state)))
             if node < 0:
                 node = expand(tree, b, edge, current_player(rules, state), value, buffers[-1, :num_legal], stream)
-                _settle_in(tree, b, spec, node, row, stream)
+                _settle_in(tree, b, spec, path[:depth], row, stream)
         _count(tree, b, spec, path[:depth], value, played)
     return num_evaluations
 
 
 @compilable
-def _settle_in(tree: Tree, b: int, spec: Spec, node: int, row: Any, stream: int) -> None:
-    """What else is to be done for a node that was just planted."""
+def _settle_in(tree: Tree, b: int, spec: Spec, path: Any, row: Any, stream: int) -> None:
+    """What else is to be done for the node at the end of the path, which was just planted."""
+    node = tree.edges[b, path[-1]].child
+    note_planted(spec.rule, tree, b, path)
     remember(spec.sharing, tree, b, node, row)
     arrange_edges(spec.rule, tree, b, node, stream)
 

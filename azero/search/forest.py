@@ -92,7 +92,8 @@ class Forest(Generic[S]):
         self._rules = game.rules if isinstance(game, CompiledGame) else PlainRules(game)
         self._spec = Spec(rule, sharing, options.proven_values)
         num_keys = 0 if isinstance(sharing, NotShared) else max(num_fields, 1)
-        columns = Columns(num_keys, 2 * num_played)
+        focus = game.max_game_length + 2 if getattr(rule, "tries_all_children", False) else 0
+        columns = Columns(num_keys, 2 * num_played, focus)
         self.tree = allocate(num_trees, _FIRST_NODES + options.leaves, _FIRST_NODES * game.num_actions + 1, columns)
         self.roots: list[S] = [self._like] * num_trees
         self._packed_roots = np.zeros((num_trees, num_fields), np.int64)
@@ -131,8 +132,7 @@ class Forest(Generic[S]):
         tree = self.tree
         scratch = np.empty((2, tree.nodes.shape[1]), np.int32)
         num_nodes = subtree_size(tree, b, edge, scratch)
-        columns = Columns(tree.state.shape[2], tree.amaf_visits.shape[2])
-        kept = allocate(1, num_nodes, num_nodes * self.game.num_actions + 1, columns)
+        kept = allocate(1, num_nodes, num_nodes * self.game.num_actions + 1, tree.columns)
         copy_subtree(tree, b, edge, kept, scratch)
         array: npt.NDArray[Any]
         for name, array in kept._asdict().items():

@@ -36,6 +36,18 @@ def max_depth(rule: Any) -> int:
 
 
 @dispatched
+def begin_path(rule: Any, tree: Tree, b: int, path: Any) -> int:
+    """Begin the path of a simulation with the edge to the root, or more; returns how many edges."""
+    path[0] = 0
+    return 1
+
+
+@dispatched
+def note_planted(rule: Any, tree: Tree, b: int, path: Any) -> None:
+    """Learn that the node at the end of the path was just planted."""
+
+
+@dispatched
 def arrange_edges(rule: Any, tree: Tree, b: int, node: int, stream: int) -> None:
     """Put the edges of a node that was just planted, and knows its priors, into the order that the rule needs."""
 

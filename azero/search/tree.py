@@ -42,6 +42,12 @@ class Tree(NamedTuple):
     node_total: npt.NDArray[np.float64]  # float64[B, N] with transpositions: sum of their values, for its player
     amaf_visits: IntArray  # int32[B, N, 2 A] with RAVE: simulations below the node in which a player took an action
     amaf_total: npt.NDArray[np.float32]  # float32[B, N, 2 A] with RAVE: sum of their values, for that player
+    focus: IntArray  # int32[B, D] where a rule tries all children at once: how many edges lead there, and these
+
+    @property
+    def columns(self) -> "Columns":
+        """How wide the columns are that few searches need."""
+        return Columns(self.state.shape[2], self.amaf_visits.shape[2], self.focus.shape[1])
 
     @property
     def first_edge(self) -> IntArray:
@@ -104,6 +110,7 @@ class Columns(NamedTuple):
 
     state: int = 0  # F with transpositions
     amaf: int = 0  # 2 A with RAVE
+    focus: int = 0  # D where a rule tries all children at once
 
 
 def allocate(num_trees: int, num_nodes: int, num_edges: int, columns: Columns = Columns()) -> Tree:
@@ -121,6 +128,7 @@ def allocate(num_trees: int, num_nodes: int, num_edges: int, columns: Columns = 
         node_total=np.zeros((num_trees, num_states), np.float64),
         amaf_visits=np.zeros((num_trees, num_amaf, columns.amaf), np.int32),
         amaf_total=np.zeros((num_trees, num_amaf, columns.amaf), np.float32),
+        focus=np.zeros((num_trees, columns.focus), np.int32),
     )
     for b in range(num_trees):
         clear(tree, b)
@@ -133,12 +141,13 @@ def clear(tree: Tree, b: int) -> None:
     tree.first_edge[b, 0] = 1
     tree.plies[b, 0] = -1
     tree.slots[b] = -1
+    tree.focus[b] = 0
     tree.visits[b, 0], tree.total[b, 0], tree.child[b, 0], tree.action[b, 0] = 0, 0.0, UNPLANTED, 0
 
 
 def enlarged(tree: Tree, num_nodes: int, num_edges: int) -> Tree:
     """The same trees with room for more nodes and edges; the hash table is left empty."""
-    larger = allocate(len(tree.size), num_nodes, num_edges, Columns(tree.state.shape[2], tree.amaf_visits.shape[2]))
+    larger = allocate(len(tree.size), num_nodes, num_edges, tree.columns)
     new: npt.NDArray[Any]
     for name, new in larger._asdict().items():
         old: npt.NDArray[Any] = getattr(tree, name)

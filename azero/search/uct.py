@@ -61,6 +61,36 @@ def _best_edge(tree: Tree, b: int, place: Place, exploration: float, skip_proven
     return best
 
 
+class UCTByNode(UCT):
+    """UCT that tries all children of a node at once: after the first the others, before it begins at the root again."""
+
+    @property
+    def tries_all_children(self) -> bool:
+        """Whether it needs to know which node it is about to try the children of."""
+        return True
+
+    def begin_path(self, tree: Tree, b: int, path: Any) -> int:
+        """As far as the node whose children are being tried, if there is one."""
+        length = tree.focus[b, 0]
+        if length > 0:
+            node = tree.edges[b, tree.focus[b, length]].child
+            for edge in range(tree.nodes[b, node].first_edge, tree.nodes[b, node + 1].first_edge):
+                if tree.edges[b, edge].visits == 0 and tree.nodes[b, node].plies < 0:
+                    for i in range(length):
+                        path[i] = tree.focus[b, i + 1]
+                    return int(length)
+            tree.focus[b, 0] = 0
+        path[0] = 0
+        return 1
+
+    def note_planted(self, tree: Tree, b: int, path: Any) -> None:
+        """Turn to the new node's siblings."""
+        if tree.focus[b, 0] == 0 and len(path) > 1:
+            tree.focus[b, 0] = len(path) - 1
+            for i in range(len(path) - 1):
+                tree.focus[b, i + 1] = path[i]
+
+
 class UCB1(UCT):
     """UCB1 (Auer, Cesa-Bianchi, Fischer 2002) over the root's actions alone: the tree is never deeper than these."""
 

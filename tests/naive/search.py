@@ -46,6 +46,7 @@ class Options:
     max_depth: int = 10**9
     amaf: bool = False
     by_prior: bool = False  # sort the edges
+    all_children: bool = False  # of a new node are tried before the next simulation begins at the root
 
 
 def uct(node: Node, num_visits: int, _path: Any, c: float) -> Edge:
@@ -186,6 +187,8 @@ class NaiveSearch:
         self.root = Edge(action=-1, prior=1.0)
         self.nodes: list[Node] = []
         self.table: dict[Any, Node] = {}
+        self.focus: Any = None  # the path to a node whose children are being tried, and its state
+        self.above: Any = None  # the state before the last action of the path
 
     def run(self, num_visits: int) -> None:
         while self.root.visits < num_visits and not (self.nodes and self.nodes[0].plies >= 0):
@@ -193,6 +196,7 @@ class NaiveSearch:
 
     def simulate(self, stream: int) -> None:
         path, state = self.descend()
+        is_new, from_root = path[-1][0].node is None, self.focus is None
         edge = path[-1][0]
         played: set[tuple[int, int]] = set()
         value = None
@@ -201,6 +205,8 @@ class NaiveSearch:
         if edge.node is None:
             edge.node = self.plant(state, stream, value)
         path[-1] = (edge, edge.node)
+        if self.options.all_children and is_new and from_root and len(path) > 1:
+            self.focus = (list(path[:-1]), self.above)
         value = edge.node.value if edge.node.plies >= 0 else value[1]
         if self.options.proven_values:
             self.prove(path)
@@ -211,9 +217,17 @@ class NaiveSearch:
     def descend(self) -> Any:
         edge, state = self.root, self.root_state
         path = [(edge, edge.node)]
+        if self.focus:
+            node = self.focus[0][-1][1]
+            if node.plies < 0 and any(edge.visits == 0 for edge in node.edges):
+                path, state = list(self.focus[0]), self.focus[1]
+                edge = path[-1][0]
+            else:
+                self.focus = None
         while edge.node is not None and edge.node.plies < 0 and len(path) <= self.options.max_depth:
             visits = edge.node.visits if self.options.shared else edge.visits
             edge = self.choose(edge.node, visits, path)
+            self.above = state
             state = self.game.step(state, edge.action)
             if self.options.canonical:
                 state = self.options.canonical(state)

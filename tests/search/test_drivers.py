@@ -15,7 +15,7 @@ from azero.search.forest import Forest, SearchOptions
 from azero.search.gumbel import Gumbel
 from azero.search.puct import PUCT
 from azero.search.rave import RAVE
-from azero.search.uct import UCB1, UCT, Flat
+from azero.search.uct import UCB1, UCT, Flat, UCTByNode
 from azero.search.widening import Widening
 from tests.naive.search import (
     NaiveSearch,
@@ -123,6 +123,7 @@ WITH_ROLLOUTS = {
     "uct, proven values": Case(UCT(1.2), uct_12, PROVEN),
     "uct, transpositions": Case(UCT(1.2), uct_12, STATES),
     "uct, proven values and mirror images": Case(UCT(1.2), uct_12, SYMMETRIES),
+    "uct, all children at once": Case(UCTByNode(1.2), uct_12),
     "ucb1": Case(UCB1(1.2), uct_12, max_depth=1),
     "flat": Case(Flat(), flat, PROVEN, max_depth=1),
     "rave": Case(RAVE(50.0), lambda *place: rave(*place, RAVE(50.0))),
@@ -161,6 +162,7 @@ def naive_search(game: Any, root: Any, case: Case, evaluate: Any, stream: int) -
         max_depth=case.max_depth,
         amaf=getattr(case.rule, "uses_amaf", False),
         by_prior=isinstance(case.rule, Widening),
+        all_children=isinstance(case.rule, UCTByNode),
     )
     return NaiveSearch(game, root, case.choose, evaluate, stream, options)
 

@@ -19,7 +19,7 @@ from azero.search.puct import PUCT
 from azero.search.rave import RAVE
 from azero.search.result import best_action, root_policy, root_preference
 from azero.search.tree import Columns, Tree, allocate
-from azero.search.uct import UCB1, UCT, Flat
+from azero.search.uct import UCB1, UCT, Flat, UCTByNode
 from azero.search.widening import Widening
 from tests.search.test_mcts import Constant
 
@@ -63,6 +63,20 @@ def test_a_draw_is_half_a_win_to_uct() -> None:
     tree = small_tree([2, 2], [0.0, 0.0])
     assert chosen(UCT(), tree) == 0
     assert chosen(UCT(), small_tree([2, 2], [0.0, 0.01])) == 1
+
+
+def test_all_children_of_a_new_node_are_tried_at_once() -> None:
+    forest = Forest(C4, RolloutEvaluator(), UCTByNode(), options=SearchOptions(proven_values=False))
+    forest.set_root(0, C4.initial_state(), 1)
+    forest.grow(0, 1 + 21 * 7)  # the root, and 21 times the children of a node
+    tree = forest.tree
+    complete = 0
+    for node in range(int(tree.size[0])):
+        edges = slice(*(int(edge) for edge in tree.first_edge[0, node : node + 2]))
+        tried = int((tree.visits[0, edges] > 0).sum())
+        assert tried in (0, edges.stop - edges.start)
+        complete += tried > 0
+    assert complete == 21
 
 
 def test_flat_tries_the_least_visited_and_ucb1_stays_at_the_root() -> None:
