@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from azero._jit import below, draw
@@ -22,6 +21,7 @@ from azero.games.game import Game, result_text, state_after, winner
 from azero.players.player import Player, SearchPlayer
 from azero.players.record import read_records
 from azero.players.spec import parse_player
+from azero.screen import text_table
 from azero.search.result import rank_actions
 
 S = TypeVar("S", bound=Hashable)
@@ -184,7 +184,7 @@ class _Human(Player[S]):
     def _show_hint(self, state: S) -> None:
         with self._console.status(Text(f"{self._hints.name} is thinking")):
             result = self._hints.search(state, self._next_stream())
-        table = Table("action", "visits", "share", "value", box=None)
+        table = text_table("action", "visits", "share", "value")
         ranks = rank_actions(result)
         for i in sorted(range(len(ranks)), key=ranks.__getitem__, reverse=True)[:_MAX_HINTED]:
             visits, proof = int(result.visit_counts[i]), result.proofs[i]

@@ -43,7 +43,6 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 from rich.console import Console
-from rich.table import Table
 
 from azero.evaluators.evaluator import Evaluation, Evaluator
 from azero.evaluators.rollout import RolloutEvaluator
@@ -55,6 +54,7 @@ from azero.players.match import MatchSettings, play_match, report
 from azero.players.player import Player, SearchPlayer
 from azero.players.rating import Score, wilson_interval
 from azero.players.spec import parse_player
+from azero.screen import text_table
 from azero.search.forest import SearchOptions
 from azero.search.mcts import MCTS, Budget
 from azero.search.uct import UCT
@@ -177,9 +177,8 @@ def measure(point: Point, num_games: int) -> Score:
 def show_table(console: Console, scores: dict[Point, Score]) -> None:
     """One table for each opponent."""
     for opponent in OPPONENTS:
-        table = Table(title=f"score against {opponent}, by simulations a move", title_justify="left", box=None)
-        for header in ("bug", *map(str, SIMULATIONS)):
-            table.add_column(header)
+        console.print(f"[bold]score against {opponent}[/], by simulations a move")
+        table = text_table("bug", *map(str, SIMULATIONS))
         for bug in BUGS:
             table.add_row(bug, *(_text(scores[Point(bug, opponent, number)]) for number in SIMULATIONS))
         console.print(table)

@@ -38,8 +38,10 @@ def draw_sweep(path: Path, points: Sequence[Point], title: str, parameter: str, 
         met = [point for point in points if point.template.opponent == opponent]
         (_draw_mirror if opponent == SELF else _draw_opponent)(panel, axis, met, seats)
         panel.set_ylim(-0.03, 1.03)
-    _draw_cost(panels[-2], axis, points, "seconds a move", seconds_per_move)
+    _draw_cost(panels[-2], axis, points, "time of a move", seconds_per_move)
+    panels[-2].yaxis.set_major_formatter(EngFormatter("s"))
     _draw_cost(panels[-1], axis, points, "simulations a second", simulations_per_second)
+    panels[-1].yaxis.set_major_formatter(EngFormatter(sep=""))
     for panel in panels:
         axis.label(panel, parameter)
         panel.grid(alpha=0.25)
@@ -178,4 +180,3 @@ def _draw_cost(panel: Axes, axis: _Axis, points: Sequence[Point], name: str, mea
         panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     else:
         panel.set_ylim(bottom=0)
-    panel.yaxis.set_major_formatter(EngFormatter(sep=""))
