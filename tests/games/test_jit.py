@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import integers
 
+from azero import _jit
 from azero._jit import below, draw, kernel
 
 INT64 = integers(-(2**63), 2**63 - 1)
@@ -119,3 +120,13 @@ def test_a_new_process_loads_its_kernels_from_disk_and_sees_an_edit_of_the_rules
     assert run() == ""
     game.write_text(HEAP.replace("return -1.0", "return 1.0"))
     assert "compiling its kernels" in run()
+
+
+def test_of_several_processes_that_compile_one_may_speak_for_all(capsys, monkeypatch):
+    for silently in (False, True):
+        monkeypatch.setattr(_jit._notice, "said", False)
+        if silently:
+            _jit.compile_silently()
+        for _ in range(2):
+            _jit._notice.on_start(None)
+        assert capsys.readouterr().err.count("compiling its kernels") == (0 if silently else 1)
