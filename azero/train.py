@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from azero.config import command, saved_words, settings_changes, settings_text
+from azero.config import command, config_directory, saved_words, settings_changes, settings_text
 from azero.games import load_game
 from azero.learning.files import write_durably
 from azero.learning.trainer import Trainer, TrainingSettings
@@ -81,9 +81,12 @@ def main(settings: TrainSettings) -> None:
 
 def _with_saved_settings(words: Sequence[str]) -> list[str]:
     """The command line, after the settings of the run that it resumes, if any: what is given now wins."""
-    resumed = [word.partition("=")[2] for word in words if word.startswith("resume=")]
-    config = Path(resumed[-1]) / CONFIG_FILE if resumed else None
-    return [*(saved_words(config) if config and config.is_file() else []), *words]
+    resumed = [Path(word.partition("=")[2]) / CONFIG_FILE for word in words if word.startswith("resume=")]
+    if not resumed:
+        return list(words)
+    chosen = [word.replace("=", "/") + ".yaml" for word in words if word.startswith("search=")]
+    files = [resumed[-1], *(config_directory() / name for name in chosen)]
+    return [*(word for file in files if file.is_file() for word in saved_words(file)), *words]
 
 
 def _run_directory(settings: TrainSettings) -> Path:

@@ -39,7 +39,7 @@ class SelfPlaySettings:
     simulations: int = 64  # of the search for each action, >= 1; AlphaZero: 800
     parallel_games: int = 64  # games that each thread plays side by side, >= 1; also the largest batch of the network
     threads: int = 0  # 0: one for each core
-    temperature: float = 1.0  # for drawing an action from the visits, >= 0; AlphaZero: 1
+    temperature: float = 1.0  # for drawing an action from what the search makes of the priors, >= 0; AlphaZero: 1
     temperature_plies: int = 15  # plies it applies to, >= 0; then the most visited action. AlphaZero: 30 in chess
     random_plies: int = 4  # a game begins with up to so many uniformly random actions, >= 0, for variety
     proven_values: bool = False  # use what the trees prove: exact targets, and no simulations where nothing is open
@@ -68,7 +68,7 @@ class PlayedGame(Generic[S]):
     actions: list[int] = field(default_factory=list)  # all of them, random opening included
     states: list[S] = field(default_factory=list)  # the states searched
     legal: list[np.ndarray[Any, np.dtype[np.bool_]]] = field(default_factory=list)  # bool[A] each
-    policies: list[FloatArray] = field(default_factory=list)  # float32[A] each: the shares of the visits
+    policies: list[FloatArray] = field(default_factory=list)  # float32[A] each: improved by the search
     values: list[float] = field(default_factory=list)  # the roots' values for their players to move
     winner: int | None = None  # 0, 1, or None for a draw
 
@@ -102,7 +102,7 @@ class SelfPlay(Generic[S]):
     """Plays the games of an iteration."""
 
     def __init__(self, game: Game[S], rule: Any, settings: SelfPlaySettings) -> None:
-        """`rule` is the selection rule of the search, usually PUCT(...)."""
+        """`rule` is the selection rule of the search, such as PUCT(...) or Gumbel(...)."""
         self.game = game
         self.rule = rule
         self.settings = settings

@@ -4,7 +4,6 @@ Iterations follow one another rather than overlap: that is reproducible, and the
 is random in iteration i comes from the seed and i, so a run that was stopped goes on as if it had not been.
 """
 
-import math
 import time
 import warnings
 from collections.abc import Callable, Hashable
@@ -24,35 +23,16 @@ from azero.learning.checkpoint import REPLAY_DIRECTORY, Checkpoint, load_latest,
 from azero.learning.learner import Learner, LearnerSettings
 from azero.learning.metrics import MetricsWriter, game_text, policy_figure, selfplay_metrics
 from azero.learning.replay import Replay, ReplaySettings
+from azero.learning.rules import SearchSettings
 from azero.learning.selfplay import PlayedGame, SelfPlay, SelfPlaySettings, samples_of
 from azero.players.match import MatchSettings, play_match, report
 from azero.players.player import NetworkPlayer, Player, SearchPlayer
 from azero.players.spec import parse_player
 from azero.search.mcts import MCTS, Budget
-from azero.search.puct import PUCT
 
 S = TypeVar("S", bound=Hashable)
 
 _SELF_PLAY, _LEARNING, _MATCHES = 0, 1, 2  # counters of the seed's stream
-
-
-@dataclass(frozen=True)
-class SearchSettings:
-    """How self-play and the measuring matches search; see `azero.search.puct.PUCT`."""
-
-    c_puct: float = 1.25  # exploration, >= 0, for values in [-1, 1]; AlphaZero: 1.25
-    fpu_reduction: float = 0.2  # how much worse an untried action is presumed to be, 0 to 2; KataGo: 0.2
-
-    def __post_init__(self) -> None:
-        """Raises ValueError for a value out of range."""
-        if not 0 <= self.c_puct < math.inf:
-            raise ValueError(f"search.c_puct must be at least 0 and finite, got {self.c_puct}")
-        if not 0 <= self.fpu_reduction <= 2:
-            raise ValueError(f"search.fpu_reduction must be from 0 to 2, got {self.fpu_reduction}")
-
-    def rule(self) -> PUCT:
-        """The selection rule with these settings."""
-        return PUCT(c_puct=self.c_puct, fpu_reduction=self.fpu_reduction)
 
 
 @dataclass(frozen=True)
@@ -97,7 +77,7 @@ class TrainingSettings:
     matches: MatchesSettings = field(default_factory=MatchesSettings)
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a value out of range."""
+        """Raises ValueError for a value out of range, or values that do not go together."""
         least = {"seed": 0, "iterations": 0, "games": 0, "minutes": 0, "rollout_iterations": 0}
         least |= {"rollout_simulations": 1, "cache": 1, "keep": 1}
         for name, limit in least.items():
@@ -108,6 +88,12 @@ class TrainingSettings:
             raise ValueError(f"seed must be below 2**63, got {self.seed}")
         if self.device not in ("cpu", "cuda"):
             raise ValueError(f"device is cpu or cuda, not {self.device!r}")
+        noise = self.selfplay.noise
+        if self.search.rule == "gumbel" and (noise.weight, noise.temperature) != (0, 1):
+            raise ValueError(
+                "search.rule=gumbel has noise of its own and learns from the priors as they are: "
+                "give selfplay.noise.weight=0 and selfplay.noise.temperature=1, or search=gumbel"
+            )
 
 
 class Watcher(Protocol):
@@ -187,7 +173,7 @@ class Trainer(Generic[S]):
             evaluator = RolloutEvaluator()
         self.watcher.on_phase(iteration, "self-play", selfplay.games)
         start = time.monotonic()
-        games, counts = SelfPlay(self.game, settings.search.rule(), selfplay).play(
+        games, counts = SelfPlay(self.game, settings.search.selfplay_rule(), selfplay).play(
             evaluator, draw(self._stream, _SELF_PLAY), self.counters["games"], self.watcher
         )
         metrics = selfplay_metrics(games, counts, cache, time.monotonic() - start)
@@ -214,7 +200,7 @@ class Trainer(Generic[S]):
         """Matches of the network with search, and of the network alone, against the players that never change."""
         matches = self.settings.matches
         evaluator = NetworkEvaluator(self._learner.network(iteration), self.settings.device)
-        rule, budget = self.settings.search.rule(), Budget(matches.simulations)
+        rule, budget = self.settings.search.match_rule(), Budget(matches.simulations)
         scores: dict[str, float] = {}
         for opponent in matches.opponents:
             searching = self._score(iteration, opponent, lambda: SearchPlayer(MCTS(self.game, evaluator, rule), budget))

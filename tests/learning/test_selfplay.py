@@ -1,10 +1,12 @@
 """Self-play: the games, the samples made of them, and that neither depends on what ran beside them."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
+from azero._jit import draw
 from azero.evaluators.rollout import RolloutEvaluator
 from azero.evaluators.scripted import ScriptedEvaluator
 from azero.evaluators.uniform import UniformEvaluator
@@ -12,31 +14,70 @@ from azero.games.connect4 import Connect4
 from azero.games.game import state_after
 from azero.games.tictactoe import TicTacToe
 from azero.learning.selfplay import PlayedGame, SelfPlay, SelfPlaySettings, _Worker, samples_of
-from azero.search.noise import DirichletNoise
+from azero.search.forest import Forest, SearchOptions
+from azero.search.gumbel import Gumbel
+from azero.search.mcts import MCTS, Budget
+from azero.search.noise import DirichletNoise, add_root_noise
 from azero.search.puct import PUCT
+from azero.search.result import SearchResult, best_action
+from tests.naive.minimax import action_results
 
 TTT, C4 = TicTacToe(), Connect4()
+SEED = 5
+NO_NOISE = DirichletNoise(weight=0.0)
 
 
-def play(game: Any, first: int = 0, evaluator: Any = None, **settings: Any) -> list[PlayedGame[Any]]:
+def play(game: Any, first: int = 0, evaluator: Any = None, rule: Any = None, **settings: Any) -> list[PlayedGame[Any]]:
     settings = {"games": 12, "simulations": 16, "parallel_games": 4, "threads": 1} | settings
-    return SelfPlay(game, PUCT(), SelfPlaySettings(**settings)).play(evaluator or UniformEvaluator(), 5, first)[0]
+    selfplay = SelfPlay(game, rule or PUCT(), SelfPlaySettings(**settings))
+    return selfplay.play(evaluator or UniformEvaluator(), SEED, first)[0]
+
+
+def searches(game: Any, rule: Any, simulations: int, proven_values: bool) -> Iterator[tuple[Any, SearchResult]]:
+    """Every searched state of some games without Dirichlet noise, and an `MCTS` search of the same stream.
+
+    Checks that self-play says of the state, plays and learns what that search says.
+    """
+    games = play(
+        game, rule=rule, simulations=simulations, proven_values=proven_values, evaluator=RolloutEvaluator(),
+        noise=NO_NOISE, temperature=0.0,
+    )  # fmt: skip
+    mcts = MCTS(game, RolloutEvaluator(), rule, SearchOptions(proven_values=proven_values))
+    for played in games:
+        first = len(played.actions) - len(played.states)
+        for i, state in enumerate(played.states):
+            stream = draw(draw(SEED, played.number), first + i)
+            mcts.reset()
+            result = mcts.search(state, Budget(simulations), stream)
+            np.testing.assert_array_equal(played.policies[i], result.policy(game.num_actions))
+            assert played.values[i] == result.value
+            assert played.actions[first + i] == best_action(result, stream)
+            yield state, result
 
 
 def moves(games: list[PlayedGame[Any]]) -> list[list[int]]:
     return [game.actions for game in games]
 
 
-@pytest.mark.parametrize("game", [TTT, C4])
-def test_games_do_not_depend_on_threads_or_on_the_games_beside_them(game: Any) -> None:
-    alone = play(game, parallel_games=1)
+@pytest.mark.parametrize(
+    ("game", "options"),
+    [
+        (TTT, {}),
+        (C4, {}),
+        (C4, {"rule": PUCT(forced_visits=2.0), "noise": DirichletNoise(temperature=1.25)}),
+        (C4, {"rule": Gumbel(), "noise": NO_NOISE, "temperature": 0.0}),
+        (TTT, {"proven_values": True}),
+    ],
+)
+def test_games_do_not_depend_on_threads_or_on_the_games_beside_them(game: Any, options: dict[str, Any]) -> None:
+    alone = play(game, parallel_games=1, **options)
     for parallel_games, threads in [(3, 1), (12, 1), (2, 2), (5, 3)]:
-        beside = play(game, parallel_games=parallel_games, threads=threads)
+        beside = play(game, parallel_games=parallel_games, threads=threads, **options)
         assert moves(beside) == moves(alone)
         for a, b in zip(alone, beside, strict=True):
             np.testing.assert_array_equal(a.policies, b.policies)
             assert a.values == b.values
-    assert moves(play(game, first=3, games=4)) == moves(alone)[3:7]
+    assert moves(play(game, first=3, games=4, **options)) == moves(alone)[3:7]
 
 
 def test_every_thread_plays_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,9 +93,40 @@ def test_every_thread_plays_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(shares.values()) == [2, 2, 2, 2]
 
 
-def test_games_differ_within_and_between_iterations() -> None:
-    games = moves(play(C4, games=24)) + moves(play(C4, first=24, games=24))
+@pytest.mark.parametrize("options", [{}, {"rule": Gumbel(), "noise": NO_NOISE, "temperature": 0.0, "random_plies": 0}])
+def test_games_differ_within_and_between_iterations(options: dict[str, Any]) -> None:
+    games = moves(play(C4, games=24, **options)) + moves(play(C4, first=24, games=24, **options))
     assert len({tuple(game) for game in games}) == 48
+
+
+@pytest.mark.parametrize("rule", [PUCT(), PUCT(forced_visits=2.0), Gumbel()])
+@pytest.mark.parametrize("proven_values", [False, True])
+def test_what_is_learned_of_a_position_is_what_a_search_of_it_says(rule: Any, proven_values: bool) -> None:
+    shares = [
+        np.array_equal(result.improved, (result.visit_counts / result.visit_counts.sum()).astype(np.float32))
+        for _, result in searches(C4, rule, 24, proven_values)
+    ]
+    assert all(shares) == (rule == PUCT() and not proven_values)  # pruned or improved, it is not the visits' share
+
+
+@pytest.mark.parametrize("rule", [PUCT(), Gumbel()])
+def test_what_is_proven_is_learned_exactly_and_takes_no_more_simulations(rule: Any) -> None:
+    memory: dict[Any, Any] = {}
+    num_proven = num_refuted = 0
+    for state, result in searches(TTT, rule, 64, proven_values=True):
+        worth = {action: value for action, (value, _) in action_results(TTT, state, 9, memory).items()}
+        best = max(worth.values())
+        weights = dict(zip(result.actions.tolist(), result.improved.tolist(), strict=True))
+        if result.proof is not None:
+            num_proven += result.num_simulations < 64
+            assert result.value == best
+            assert all(worth[action] == best for action, weight in weights.items() if weight > 0)
+        for action, proof in zip(result.actions.tolist(), result.proofs, strict=True):
+            if proof is not None and proof.value == -1 < best:
+                num_refuted += 1
+                assert weights[action] == 0
+    assert num_proven > 20
+    assert num_refuted > 20
 
 
 def test_games_are_played_to_their_end_and_know_their_winner() -> None:
@@ -108,16 +180,13 @@ def test_random_openings_vary_in_length_and_are_not_learned_from() -> None:
 
 
 def test_after_the_opening_the_most_visited_action_is_played() -> None:
-    for played in play(C4, random_plies=0, temperature_plies=2, noise=DirichletNoise(weight=0.0)):
+    for played in play(C4, random_plies=0, temperature_plies=2, noise=NO_NOISE):
         for action, policy in list(zip(played.actions, played.policies, strict=True))[2:]:
             assert policy[action] == policy.max()
 
 
 def test_noise_moves_the_root_s_priors_and_no_others() -> None:
     def roots_and_inner(weight: float) -> tuple[list[Any], list[Any]]:
-        from azero.search.forest import Forest
-        from azero.search.noise import add_root_noise
-
         forest = Forest(C4, UniformEvaluator(), PUCT())
         forest.set_root(0, C4.initial_state(), 3)
         forest.grow(0, 1)
@@ -129,6 +198,23 @@ def test_noise_moves_the_root_s_priors_and_no_others() -> None:
     root, inner = roots_and_inner(0.25)
     assert len(set(root)) == 7
     assert set(inner) == {np.float32(1 / 7)}
+
+
+def test_the_temperature_of_the_noise_evens_out_the_priors_of_a_root_before_its_search() -> None:
+    skewed = ScriptedEvaluator(lambda _: ([64.0, 8.0, 1.0, 1.0, 1.0, 1.0, 1.0], 0.0))
+    forest = Forest(C4, skewed, PUCT())
+    forest.set_root(0, C4.initial_state(), 3)
+    forest.grow(0, 1)
+    add_root_noise(forest, 0, DirichletNoise(weight=0.0, temperature=2.0), 3)
+    root = np.sqrt([64, 8, 1, 1, 1, 1, 1])
+    np.testing.assert_allclose(sorted(forest.tree.prior[0, forest.root_edges(0)]), sorted(root / root.sum()), rtol=1e-6)
+
+    def mean_share(temperature: float) -> float:
+        noise = DirichletNoise(weight=0.0, temperature=temperature)
+        games = play(C4, evaluator=skewed, noise=noise, random_plies=0, simulations=32)
+        return float(np.mean([played.policies[0][0] for played in games]))
+
+    assert mean_share(4.0) < mean_share(1.0)
 
 
 def test_a_forced_action_takes_one_simulation() -> None:

@@ -18,6 +18,7 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from azero import train as train_command
+from azero.config import compose_settings
 from azero.evaluators.evaluator import Evaluation, EvaluatorError
 from azero.evaluators.network import NetworkEvaluator
 from azero.evaluators.weights import find_network
@@ -26,7 +27,9 @@ from azero.games.tictactoe import TicTacToe
 from azero.learning import gradients, learner
 from azero.learning import trainer as trainer_module
 from azero.learning.metrics import MetricsWriter, read_metrics
-from azero.learning.trainer import MatchesSettings, SearchSettings, Trainer, TrainingSettings
+from azero.learning.trainer import MatchesSettings, Trainer, TrainingSettings
+from azero.search.gumbel import Gumbel
+from azero.search.puct import PUCT
 
 TINY = [
     "game=tictactoe", "selfplay.games=8", "selfplay.simulations=8", "network.channels=8", "network.blocks=1",
@@ -57,16 +60,13 @@ class Silent:
         pass
 
 
-def tiny(**changes: Any) -> TrainingSettings:
-    from azero.config import compose_settings
-    from azero.train import TrainSettings
-
-    settings = compose_settings(TrainSettings, "train", TINY)
+def tiny(*words: str, **changes: Any) -> TrainingSettings:
+    settings = compose_settings(train_command.TrainSettings, "train", [*TINY, *words])
     return dataclasses.replace(settings, **{"iterations": 3, "minutes": None} | changes)
 
 
-def train(directory: Path, watcher: Any = None, **changes: Any) -> Trainer[Any]:
-    trainer = Trainer(TicTacToe(), tiny(**changes), directory, watcher or Silent())
+def train(directory: Path, watcher: Any = None, *words: str, **changes: Any) -> Trainer[Any]:
+    trainer = Trainer(TicTacToe(), tiny(*words, **changes), directory, watcher or Silent())
     trainer.run()
     return trainer
 
@@ -112,6 +112,52 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(tmp_path: Path, ph
         for row in read_metrics(straight / "metrics.csv")
     ]
     assert unclocked == expected
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["search=gumbel"],
+        ["search=gumbel", "selfplay.proven_values=true"],
+        ["selfplay.proven_values=true"],
+        ["search.forced_visits=2", "search.root_fpu_value=-1", "selfplay.noise.temperature=1.25"],
+    ],
+)
+def test_every_way_to_search_learns_the_same_with_any_threads_and_after_a_stop(
+    tmp_path: Path, words: list[str]
+) -> None:
+    straight, stopped, plain = (run_in(tmp_path, name) for name in ("straight", "stopped", "plain"))
+    train(straight, None, *words, iterations=2)
+    with pytest.raises(KeyboardInterrupt):
+        train(stopped, Silent(stop_at=(2, "self-play")), *words, "selfplay.threads=2", iterations=2)
+    train(stopped, None, *words, "selfplay.parallel_games=3", iterations=2)
+    assert contents(straight, 2) == contents(stopped, 2)
+    train(plain, iterations=2)
+    assert contents(straight, 2) != contents(plain, 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "self_play", "match"),
+    [
+        (["search=gumbel"], Gumbel(noise=1.0), Gumbel(noise=0.0)),
+        (["search.forced_visits=2", "search.c_puct=2"], PUCT(2.0, forced_visits=2.0), PUCT(2.0)),
+    ],
+)
+def test_self_play_explores_and_matches_do_not(
+    tmp_path: Path, words: list[str], self_play: Any, match: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: dict[str, list[Any]] = {"SelfPlay": [], "MCTS": []}
+    for name, rules in used.items():
+        original, place = getattr(trainer_module, name), 1 if name == "SelfPlay" else 2
+
+        def noted(*arguments: Any, original: Any = original, rules: Any = rules, place: int = place) -> Any:
+            rules.append(arguments[place])
+            return original(*arguments)
+
+        monkeypatch.setattr(trainer_module, name, noted)
+    train(run_in(tmp_path, "run"), None, *words, iterations=1)
+    assert set(used["SelfPlay"]) == {self_play}
+    assert set(used["MCTS"]) == {match}
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # TensorBoard's reader leaves its file open
@@ -284,9 +330,6 @@ def test_training_lowers_the_loss_and_changes_what_the_network_says(tmp_path: Pa
         (TrainingSettings, {"minutes": -1.0}, "minutes"),
         (TrainingSettings, {"device": "tpu"}, "device"),
         (TrainingSettings, {"seed": 2**63}, "seed"),
-        (SearchSettings, {"c_puct": -1.0}, "c_puct"),
-        (SearchSettings, {"c_puct": float("inf")}, "c_puct"),
-        (SearchSettings, {"fpu_reduction": 3.0}, "fpu_reduction"),
         (MatchesSettings, {"every": 0}, "every"),
         (MatchesSettings, {"opponents": ("utc:100",)}, "uct"),
         (MatchesSettings, {"opponents": ()}, "opponents"),
@@ -378,6 +421,21 @@ def test_settings_that_a_run_refuses_do_not_stay_with_it(tmp_path: Path, monkeyp
         assert (tmp_path / "mine" / "config.yaml").read_text() == before
     train_command.main(train_command._with_saved_settings(["resume=mine", "iterations=1"]))
     assert find_network(tmp_path / "mine").iteration == 1
+
+
+def test_a_run_that_is_resumed_can_go_on_with_another_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    train_command.main([*TINY, "run=mine", "iterations=0"])
+    train_command.main(train_command._with_saved_settings(["resume=mine", "search=gumbel", "selfplay.temperature=0.5"]))
+    said = capsys.readouterr().err
+    for change in (
+        "search.rule: puct -> gumbel",
+        "selfplay.noise.weight: 0.25 -> 0",
+        "selfplay.temperature: 1.0 -> 0.5",
+    ):
+        assert f"Changed: {change}" in said
 
 
 @pytest.mark.parametrize(
