@@ -1,6 +1,7 @@
 """python -m azero.analyze: what a search thinks of a position, and how it comes to think so."""
 
 import inspect
+import math
 import re
 import textwrap
 from collections.abc import Hashable
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from rich.console import Console
+from rich.table import Table
 
 from azero._jit import draw
 from azero.config import command
@@ -21,10 +23,11 @@ from azero.players.spec import parse_player
 from azero.screen import text_table
 from azero.search.alphabeta import AlphaBeta, Limits
 from azero.search.forest import Forest
+from azero.search.mcts import for_budget
 from azero.search.picture import MAX_NODES, check_picture_path, save_picture
-from azero.search.result import SearchResult
-from azero.search.trace import Simulation, trace_simulation
-from azero.search.view import Edge, Node, TreeView, result_label, value_text, view
+from azero.search.result import Proof, SearchResult, rank_actions
+from azero.search.trace import Choice, Simulation, trace_simulation
+from azero.search.view import Edge, Node, TreeView, value_text, view
 
 S = TypeVar("S", bound=Hashable)
 
@@ -77,6 +80,7 @@ def main(settings: AnalyzeSettings) -> None:
     console.print(game.state_text(state), end="\n\n")
     stream = draw(settings.seed, 0)
     if settings.step or settings.steps is not None:
+        player.forest.rule = for_budget(player.forest.rule, player.budget.simulations)
         _Walk(player.forest, console).walk(state, stream, settings.steps)
         tree = view(player.forest)
     else:
@@ -84,7 +88,7 @@ def main(settings: AnalyzeSettings) -> None:
         result = player.search(state, stream)
         tree = view(player.forest)
         exact = _exact_results(game, state, settings.exact_seconds)
-        _show_result(console, tree, player.name, result, exact)
+        _show_result(console, tree, player, result, exact)
         if settings.exact_seconds and len(exact) < len(result.actions):
             console.print(
                 f"perfect play is not known after {settings.exact_seconds:g} s; exact_seconds=60 looks longer\n"
@@ -112,19 +116,32 @@ def _exact_results(game: Game[S], state: S, seconds: float) -> dict[int, str]:
         return {}
     found = AlphaBeta(game).search(state, Limits(seconds=seconds), every_action=True)
     results = zip(found.actions.tolist(), found.values.tolist(), found.plies.tolist(), found.exact, strict=True)
-    return {action: result_label(value, plies) for action, value, plies, exact in results if exact}
+    return {action: Proof(value, plies).text() for action, value, plies, exact in results if exact}
 
 
-def _show_result(console: Console, tree: TreeView[Any], name: str, result: SearchResult, exact: dict[int, str]) -> None:
-    """The root's actions, the most visited first, with what they lead to in perfect play where that is known."""
-    game, root = tree.game, tree.root
+def _show_result(
+    console: Console, tree: TreeView[Any], player: SearchPlayer[Any], result: SearchResult, exact: dict[int, str]
+) -> None:
+    """The root's actions, the best first, with what is proven of them, and what perfect play makes of them if known."""
+    game = tree.game
+    value = f"value {value_text(result.value)} for {game.player_names[tree.root.player]}"
+    known = f", proven: {result.proof.text()}," if result.proof else ""
     spent = f"{result.num_simulations} simulations in {1000 * result.seconds:.0f} ms"
-    value = f"value {value_text(result.value)} for {game.player_names[root.player]}"
-    console.print(f"{name}: {value} after {spent}", end="\n\n")
-    table = text_table("action", "visits", "q", "prior", "share", *["perfect play"][: len(exact)])
-    for edge in tree.ranked(root):
-        share = edge.visits / max(1, result.visit_counts.sum())
-        table.add_row(*_cells(game, edge), f"{share:.1%}", *[exact.get(edge.action, "?")][: len(exact)])
+    console.print(f"{player.name}: {value}{known} after {spent}", end="\n\n")
+    proven = any(result.proofs)
+    table = text_table(
+        *("action", "visits", "q", "prior", "share"), *["proven"][:proven], *["perfect play"][: len(exact)]
+    )
+    ranks = rank_actions(result, player.choice)
+    for i in sorted(range(len(ranks)), key=lambda i: ranks[i], reverse=True):
+        action, visits, proof = int(result.actions[i]), int(result.visit_counts[i]), result.proofs[i]
+        q = value_text(float(result.q[i])) if visits or proof else "-"
+        share = f"{visits / max(1, result.visit_counts.sum()):.1%}"
+        table.add_row(
+            *(game.action_text(action), str(visits), q, f"{result.prior[i]:.3f}", share),
+            *[proof.text() if proof else ""][:proven],
+            *[exact.get(action, "?")][: len(exact)],
+        )
     console.print(table, "")
 
 
@@ -132,16 +149,18 @@ def _show_tree(console: Console, tree: TreeView[Any], num_variations: int) -> No
     """The principal variations, and the tree's size and shape."""
     variations = tree.principal_variations(num_variations)
     if variations:
-        console.print("principal variations, with visits and q of their first action")
+        console.print("principal variations, with visits and q of their first action, or what is proven of it")
         table = text_table("line", "visits", "q")
         for line in variations:
             actions = " ".join(tree.game.action_text(edge.action) for edge in line)
-            table.add_row(actions, str(line[0].visits), value_text(line[0].q))
+            proof = line[0].proof
+            table.add_row(actions, str(line[0].visits), proof.text() if proof else value_text(line[0].q))
         console.print(table, "")
     size = tree.statistics()
     at_depth = " ".join(map(str, size.nodes_at_depth))
     console.print(
-        f"tree: {size.num_nodes} nodes, {size.num_states} different states, {size.num_finished} finished games\n"
+        f"tree: {size.num_nodes} nodes, {size.num_states} different states, "
+        f"{size.num_proven} proven, {size.num_finished} of them finished games\n"
         f"depth: {len(size.nodes_at_depth) - 1}, {size.mean_depth:.1f} on average; nodes by depth: {at_depth}\n"
         f"branching: {size.mean_legal:.1f} legal actions where the game goes on, "
         f"{size.mean_tried:.1f} tried where any is"
@@ -152,6 +171,13 @@ def _cells(game: Game[Any], edge: Edge) -> list[str]:
     """An edge as it stands in tables: action, visits, q, prior."""
     q = value_text(edge.q) if edge.visits else "-"
     return [game.action_text(edge.action), str(edge.visits), q, f"{edge.prior:.3f}"]
+
+
+def _score_text(edge: Edge, score: float) -> str:
+    """What an edge is compared by, or why it is not."""
+    if edge.proof:
+        return f"not chosen: proven {edge.proof.text()}"
+    return "-" if math.isnan(score) else "first" if score == math.inf else f"{score:.3f}"
 
 
 class _Walk(Generic[S]):
@@ -167,10 +193,16 @@ class _Walk(Generic[S]):
         rule = self._forest.rule
         self._console.print(f"Leaves are valued by {self._evaluator}.\nActions are selected by {rule}:\n")
         self._console.print(textwrap.indent(inspect.getdoc(rule) or "", "    "), end="\n\n")
+        if self._forest.options.transpositions != "none":
+            self._console.print("Nodes are shared: the q of an edge is that of its state, however that was reached.\n")
         self._forest.set_root(0, state, stream)
         for shown in count():  # the first one evaluates the root
             self._show(trace_simulation(self._forest))
             if shown == steps or (steps is None and not self._goes_on()):
+                break
+            if (proof := view(self._forest).root.proof) is not None:
+                mover = self._name(self._game.current_player(state))
+                self._console.print(f"The root is proven, {proof.text()} for {mover}: no simulation is left.\n")
                 break
 
     def _goes_on(self) -> bool:
@@ -202,34 +234,44 @@ class _Walk(Generic[S]):
     def _show_choices(self, simulation: Simulation[S]) -> None:
         print = self._console.print
         self._head("SELECT", "from the root down to a leaf" if simulation.choices else "nothing: the tree is empty")
-        for node, edges, chosen in simulation.choices:
+        for choice in simulation.choices:
+            node = choice.node
             where = f"after {self._actions(node)}" if node.depth else "at the root"
-            print(f"{where}: {self._name(node.player)} to move, N = {node.visits - 1}")
-            table = text_table("", "action", "visits", "q", "prior")
-            for edge in edges:
-                mark, style = ("->", "bold") if edge == chosen else ("", None)
-                table.add_row(mark, *_cells(self._game, edge), style=style)
-            print(table)
+            note = f"; {choice.note}" if choice.note else ""
+            print(f"{where}: {self._name(node.player)} to move, N = {choice.num_visits}{note}")
+            print(self._comparison(choice))
+            if choice.joins:
+                print("it leads to a state that is in the tree already, reached another way")
+
+    def _comparison(self, choice: Choice[S]) -> Table:
+        table = text_table("", "action", "visits", "q", "prior", "score")
+        for edge, score in zip(choice.edges, choice.scores, strict=True):
+            mark, style = ("->", "bold") if edge == choice.chosen else ("", None)
+            table.add_row(mark, *_cells(self._game, edge), _score_text(edge, score), style=style)
+        return table
 
     def _actions(self, node: Node[S]) -> str:
         return " ".join(self._game.action_text(edge.action) for edge in node.path[1:])
 
     def _show_leaf(self, simulation: Simulation[S]) -> None:
         game, leaf, print = self._game, simulation.leaf, self._console.print
-        mover, value = self._name(leaf.player), value_text(leaf.evaluation)
+        mover, value = self._name(leaf.player), value_text(simulation.value)
         if simulation.is_new:
             self._head("EXPAND", f"the state after {self._actions(leaf)}" if leaf.depth else "the root")
         else:
             self._head("EXPAND", f"nothing: the state after {self._actions(leaf)} is in the tree already")
         print(game.state_text(leaf.state))
         edges = view(self._forest).edges(leaf)
-        if edges:
-            priors = ", ".join(f"{game.action_text(edge.action)} ({edge.prior:.2f})" for edge in edges)
-            print(f"{mover} to move; new edges with their priors: {priors}")
-            self._head("SIMULATE", f"{self._evaluator}: {value} for {mover}, who is to move")
-        else:
+        if not edges:
             print(f"no edges: the game is over, {result_text(game, leaf.state)}")
             self._head("SIMULATE", f"nothing: the result is {value} for {mover}, who would be next to move")
+        elif leaf.proof:
+            self._head("SIMULATE", f"nothing: it is proven, {leaf.proof.text()} for {mover}, who is to move")
+        else:
+            if simulation.is_new:
+                priors = ", ".join(f"{game.action_text(edge.action)} ({edge.prior:.2f})" for edge in edges)
+                print(f"{mover} to move; new edges with their priors: {priors}")
+            self._head("SIMULATE", f"{self._evaluator}: {value} for {mover}, who is to move")
 
     @property
     def _evaluator(self) -> str:
@@ -239,21 +281,26 @@ class _Walk(Generic[S]):
         return type(evaluator).__name__
 
     def _show_changes(self, simulation: Simulation[S]) -> None:
-        value, mover = value_text(simulation.leaf.evaluation), self._name(simulation.leaf.player)
+        value, mover = value_text(simulation.value), self._name(simulation.leaf.player)
         self._head(
             "BACKUP", f"{value} for {mover}, from the leaf to the root; with the other sign where the other chose"
         )
         table = text_table("edge", "chosen by", "adds", "visits", "total", "q")
-        for before, after in simulation.changes:
+        for before, after, added in simulation.changes:
             table.add_row(
                 self._game.action_text(after.action) if after.action >= 0 else "to the root",
                 self._name(after.chooser),
-                value_text(after.total - before.total),
+                value_text(added),
                 f"{before.visits} -> {after.visits}",
                 f"{before.total:+.2f} -> {after.total:+.2f}",
                 f"{value_text(before.q) if before.visits else '-'} -> {value_text(after.q)}",
             )
-        self._console.print(table, "")
+        self._console.print(table)
+        for before, after, _ in simulation.changes:
+            if after.proof and not before.proof:
+                action, chooser = self._game.action_text(after.action), self._name(after.chooser)
+                self._console.print(f"proven: {action} is a {after.proof.text()} for {chooser}")
+        self._console.print()
 
 
 if __name__ == "__main__":

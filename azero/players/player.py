@@ -72,9 +72,9 @@ class SearchPlayer(Player[S]):
         Its first `num_sampled_moves` of a game are drawn in proportion to the visits, for variety.
         """
         self._mcts = mcts
-        self._budget = budget
+        self.budget = budget
         self._num_sampled_moves = num_sampled_moves
-        self._choice = choice
+        self.choice = choice
 
     @property
     def forest(self) -> Forest[S]:
@@ -88,7 +88,7 @@ class SearchPlayer(Player[S]):
 
     def search(self, state: S, stream: int) -> SearchResult:
         """What the search finds in `state`."""
-        result = self._mcts.search(state, self._budget, stream)
+        result = self._mcts.search(state, self.budget, stream)
         self.num_simulations, self.value = result.num_simulations, result.value
         return result
 
@@ -98,7 +98,7 @@ class SearchPlayer(Player[S]):
         result = self.search(state, draw(stream, 0))
         if self._num_moves <= self._num_sampled_moves:
             return sample_action(result, 1.0, draw(stream, 1))
-        return best_action(result, draw(stream, 1), self._choice)
+        return best_action(result, draw(stream, 1), self.choice)
 
     def observe(self, action: int) -> None:
         """Keep what the tree holds below the action."""

@@ -121,6 +121,11 @@ class Forest(Generic[S]):
     def rule(self, rule: Any) -> None:
         self._spec = self._spec._replace(rule=rule)
 
+    @property
+    def sharing(self) -> Any:
+        """Whether nodes are shared, for the kernels that ask."""
+        return self._spec.sharing
+
     def set_root(self, b: int, state: S, stream: int) -> None:
         """Empty tree b and make `state`, which must not be terminal, its root; `stream` is the search's randomness."""
         clear(self.tree, b)

@@ -55,22 +55,33 @@ class Gumbel(NamedTuple):
         """See the class."""
         if place.depth == 1:
             return _root_edge(self, tree, b, place)
-        mixed, scale = _scale(self, tree, b, place.node)
-        top = -math.inf
-        num_visits = 0
-        for edge in range(place.first, place.last):
-            top = max(top, _logit(tree, b, edge) + scale * _q(tree, b, place.node, edge, mixed))
-            num_visits += tree.edges[b, edge].visits
-        total = 0.0
-        for edge in range(place.first, place.last):
-            total += math.exp(_logit(tree, b, edge) + scale * _q(tree, b, place.node, edge, mixed) - top)
+        sums = _sums(self, tree, b, place)
         best, best_score = -1, -math.inf
         for edge in range(place.first, place.last):
-            improved = math.exp(_logit(tree, b, edge) + scale * _q(tree, b, place.node, edge, mixed) - top) / total
-            score = improved - tree.edges[b, edge].visits / (1 + num_visits)
+            score = _lag(tree, b, place.node, edge, sums)
             if score > best_score and not tree.edges[b, edge].proven:
                 best, best_score = edge, score
         return best
+
+    def edge_scores(self, tree: Tree, b: int, place: Place, path: Any) -> npt.NDArray[np.float64]:
+        """At the root g + ln P + sigma, of all actions; below it the improved policy less the share of the visits."""
+        sums = _sums(self, tree, b, place)
+        scores = np.full(place.last - place.first, np.nan)
+        for i, edge in enumerate(range(place.first, place.last)):
+            if tree.edges[b, edge].proven:
+                continue
+            if place.depth == 1:
+                scores[i] = _root_score(self, tree, b, edge, sums[0], sums[1])
+            else:
+                scores[i] = _lag(tree, b, place.node, edge, sums)
+        return scores
+
+    def explain_choice(self, tree: Tree, b: int, place: Place, path: Any) -> str:
+        """What is due in sequential halving."""
+        if place.depth > 1:
+            return ""
+        due = _due(self, place)
+        return f"sequential halving: an action with {due} visits is due, or with the most below that"
 
     def root_policy(self, tree: Tree, b: int) -> npt.NDArray[np.float64]:
         """The improved policy over the root's edges."""
@@ -109,17 +120,52 @@ def considered_visits(simulation: int, num_considered: int, num_simulations: int
 
 
 @compilable
+def _sums(rule: Gumbel, tree: Tree, b: int, place: Place) -> tuple[float, float, float, float, int]:
+    """Over a node's edges: v_mix, the scale of q, the largest logit, the sum of the weights below that, the visits."""
+    mixed, scale = _scale(rule, tree, b, place.node)
+    top = -math.inf
+    num_visits = 0
+    for edge in range(place.first, place.last):
+        top = max(top, _logit(tree, b, edge) + scale * _q(tree, b, place.node, edge, mixed))
+        num_visits += tree.edges[b, edge].visits
+    total = 0.0
+    for edge in range(place.first, place.last):
+        total += math.exp(_logit(tree, b, edge) + scale * _q(tree, b, place.node, edge, mixed) - top)
+    return mixed, scale, top, total, num_visits
+
+
+@compilable
+def _lag(tree: Tree, b: int, node: int, edge: int, sums: Any) -> float:
+    """How far an edge's share of the visits is below its share in the improved policy."""
+    mixed, scale, top, total, num_visits = sums
+    improved = math.exp(_logit(tree, b, edge) + scale * _q(tree, b, node, edge, mixed) - top) / total
+    return float(improved - tree.edges[b, edge].visits / (1 + num_visits))
+
+
+@compilable
+def _root_score(rule: Gumbel, tree: Tree, b: int, edge: int, mixed: float, scale: float) -> float:
+    """g + ln P + sigma."""
+    return float(_noise(rule, tree, b, edge) + _logit(tree, b, edge) + scale * _q(tree, b, 0, edge, mixed))
+
+
+@compilable
+def _due(rule: Gumbel, place: Place) -> int:
+    """How many visits an edge of the root has that is to be followed next."""
+    num_considered = min(rule.num_considered, place.last - place.first)
+    return considered_visits(place.num_visits - 1, num_considered, rule.num_simulations)
+
+
+@compilable
 def _root_edge(rule: Gumbel, tree: Tree, b: int, place: Place) -> int:
     """Of the edges with the visits that are due, or the most below that, the one with the largest g + ln P + sigma."""
-    num_considered = min(rule.num_considered, place.last - place.first)
-    due = considered_visits(place.num_visits - 1, num_considered, rule.num_simulations)
+    due = _due(rule, place)
     mixed, scale = _scale(rule, tree, b, place.node)
     best, best_visits, best_score = -1, -1, -math.inf
     for edge in range(place.first, place.last):
         visits = tree.edges[b, edge].visits
         if visits > due or visits < best_visits or tree.edges[b, edge].proven:
             continue
-        score = _noise(rule, tree, b, edge) + _logit(tree, b, edge) + scale * _q(tree, b, place.node, edge, mixed)
+        score = _root_score(rule, tree, b, edge, mixed, scale)
         if visits > best_visits or score > best_score:
             best, best_visits, best_score = edge, visits, score
     return best if best >= 0 else _least_visited(tree, b, place)

@@ -6,6 +6,9 @@ chooser of an edge is that player and subtracts where it is the other, so passes
 
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from azero._jit import below, compilable, dispatched, draw, inlined, kernel
 from azero.search.tree import UNPLANTED, Tree
 
@@ -27,6 +30,22 @@ class Place(NamedTuple):
 def choose_edge(rule: Any, tree: Tree, b: int, place: Place, path: Any) -> int:
     """The edge to follow next, by the selection rule; `path` holds the edges from the root."""
     raise NotImplementedError
+
+
+@dispatched
+def edge_scores(rule: Any, tree: Tree, b: int, place: Place, path: Any) -> npt.NDArray[np.float64]:
+    """What `choose_edge` compares, for people: the first edge with the largest is followed.
+
+    float64[last - first]: infinite where the edge goes before all others, NaN where it is not to be chosen, or the rule
+    chooses by other things.
+    """
+    return np.full(place.last - place.first, np.nan)
+
+
+@dispatched
+def explain_choice(rule: Any, tree: Tree, b: int, place: Place, path: Any) -> str:
+    """What else there is to say, for people, of how `choose_edge` chooses here; empty: nothing."""
+    return ""
 
 
 @dispatched

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from azero.games.game import result_text
+from azero.search.result import Proof
 from azero.search.view import Node, TreeView, value_text
 
 S = TypeVar("S", bound=Hashable)
@@ -31,6 +32,7 @@ class Place(NamedTuple, Generic[S]):
     parent: int  # its number in the list of places; -1 for the root
     x: float  # of its middle, in widths of a box from that of the box furthest left
     num_hidden: int  # further children, which are not in the picture
+    others: tuple[int, ...] = ()  # places of nodes that it leads to too, but that are drawn below another
 
 
 def save_picture(view: TreeView[S], path: Path, num_nodes: int, title: str) -> None:
@@ -53,12 +55,12 @@ def tree_figure(view: TreeView[S], num_nodes: int, title: str) -> Any:
     """A matplotlib figure of the `num_nodes` >= 1 most visited nodes.
 
     A box shows a state, with what was played last in another colour, its visits, and its value for the player to move
-    at the root, which is also the colour of the box.
+    at the root, which is also the colour of the box. What is proven has a heavy frame, and its result for a value.
     """
     places = lay_out(view, num_nodes)
     sheet = _Sheet(view, places)
     for place in places:
-        sheet.draw_line(place)
+        sheet.draw_lines(place)
         sheet.draw_box(place)
         sheet.draw_board(place)
     sheet.draw_head(title)
@@ -72,8 +74,8 @@ def lay_out(view: TreeView[S], num_nodes: int) -> list[Place[S]]:
     as they can be (tidy drawings of trees: Reingold, Tilford 1981).
     """
     nodes = list(islice(view.nodes(), num_nodes))
-    numbers = {node.path: number for number, node in enumerate(nodes)}
-    parents = [-1, *(numbers[node.path[:-1]] for node in nodes[1:])]
+    numbers = {node.number: number for number, node in enumerate(nodes)}
+    parents = [-1, *(numbers[node.path[-2].child] for node in nodes[1:])]
     children: list[list[int]] = [[] for _ in nodes]
     for number in sorted(range(1, len(nodes)), key=lambda number: nodes[number].path[-1].action):
         children[parents[number]].append(number)
@@ -84,10 +86,13 @@ def lay_out(view: TreeView[S], num_nodes: int) -> list[Place[S]]:
     for number in range(1, len(nodes)):
         x[number] += x[parents[number]]
     left = min(x)
-    return [
-        Place(node, parents[i], x[i] - left, sum(edge.child >= 0 for edge in view.edges(node)) - len(children[i]))
-        for i, node in enumerate(nodes)
-    ]
+    places = []
+    for i, node in enumerate(nodes):
+        below = {edge.child for edge in view.edges(node) if edge.child >= 0}
+        shown = {numbers[child] for child in below if child in numbers}
+        others = tuple(sorted(number for number in shown if parents[number] != i))
+        places.append(Place(node, parents[i], x[i] - left, len(below) - len(shown), others))
+    return places
 
 
 def _join(children: Sequence[int], contours: list[list[Point]], x: list[float]) -> list[Point]:
@@ -142,8 +147,12 @@ class _Sheet(Generic[S]):
     def _write(self, x: float, y: float, text: str, **style: Any) -> None:
         self._axes.text(x, y, text, **{"size": _FONT, "ha": "center", "va": "center", **style})
 
-    def draw_line(self, place: Place[S]) -> None:
-        """The line from a node's parent, as wide as its share of the visits, with the action."""
+    def draw_lines(self, place: Place[S]) -> None:
+        """The line from a node's parent, as wide as its share of the visits, with the action; others are dashed."""
+        for number in place.others:
+            (x, y), (below_x, below_y) = self._middle(place), self._middle(self._places[number])
+            ends = (y + self._height / 2, below_y - self._height / 2)
+            self._axes.plot((x, below_x), ends, color=_GREY, linewidth=0.6, linestyle="dashed", zorder=-1)
         if place.parent < 0:
             return
         (x, y), (parent_x, parent_y) = self._middle(place), self._middle(self._places[place.parent])
@@ -160,20 +169,28 @@ class _Sheet(Generic[S]):
         from matplotlib.patches import FancyBboxPatch
 
         node, game, (x, y) = place.node, self._view.game, self._middle(place)
-        value = node.path[-1].q_for(self._view.root.player)
+        value, proof = self._worth(node)
         finished = game.is_terminal(node.state)
         left, top, bottom = x - self._width / 2, y - self._height / 2, y + self._height / 2
         frame: dict[str, Any] = (
-            {"edgecolor": _BLACK, "linewidth": 2} if finished else {"edgecolor": _GREY, "linewidth": 0.6}
+            {"edgecolor": _BLACK, "linewidth": 2} if proof else {"edgecolor": _GREY, "linewidth": 0.6}
         )
         round_box = "round,pad=0,rounding_size=0.05"
         colour = self._scale.to_rgba(value)
         box = FancyBboxPatch((left, top), self._width, self._height, boxstyle=round_box, facecolor=colour, **frame)
         self._axes.add_patch(box)
-        numbers = result_text(game, node.state) if finished else value_text(value)
-        self._write(x, bottom - _PAD - _LINE / 2, f"{node.visits}  {numbers}")
+        result = result_text(game, node.state) if finished else proof.text() if proof else value_text(value)
+        self._write(x, bottom - _PAD - _LINE / 2, f"{node.visits}  {result}")
         if place.num_hidden:
             self._write(x + self._width / 2, bottom + 0.04, f"+{place.num_hidden}", ha="right", va="top", color=_GREY)
+
+    def _worth(self, node: Node[S]) -> tuple[float, Proof | None]:
+        """The value of a node for the player to move at the root, and what is proven of it for that player."""
+        me = self._view.root.player
+        if node.proof is None:
+            return node.path[-1].q_for(me), None
+        value = node.proof.value if node.player == me else -node.proof.value
+        return value, Proof(value, node.proof.plies)
 
     def draw_board(self, place: Place[S]) -> None:
         """The board of a node, letter by letter."""
@@ -197,9 +214,10 @@ class _Sheet(Generic[S]):
         self._write(_MARGIN, 0.25, title, size=size, weight="bold", ha="left")
         num_nodes, num_shown = int(view.tree.size[view.b]), len(self._places)
         which = f"All {num_nodes}" if num_shown == num_nodes else f"The {num_shown} most visited of {num_nodes}"
+        dashed = " Dashed: another way." if any(place.others for place in self._places) else ""
         legend = (
             f"{which} nodes, with their visits and value for {me}.\n"
-            "The wider a line, the more visits. Heavy frame: the game is over. +3: three more children."
+            f"The wider a line, the more visits. Heavy frame: proven. +3: three more children.{dashed}"
         )
         self._write(_MARGIN, 0.42, legend, size=8, ha="left", va="top", color="#444444")
         corner = 1 - (1.3 + 2 * _MARGIN) / self._across, 1 - 0.58 / down

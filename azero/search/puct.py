@@ -34,7 +34,6 @@ class PUCT(NamedTuple):
         """See the class."""
         exploration = _exploration(self.c_puct, self.c_base, place.num_visits)
         forced = self.forced_visits * place.num_visits if place.depth == 1 else 0.0
-        total, visited_prior = float(tree.nodes[b, place.node].value), 0.0
         best, untried = -1, -1  # the first of the best visited edges, and of the unvisited ones with the largest prior
         best_score, untried_prior = -math.inf, -1.0
         for edge in range(place.first, place.last):
@@ -43,21 +42,27 @@ class PUCT(NamedTuple):
                 if prior > untried_prior:
                     untried, untried_prior = edge, prior
                 continue
-            total += tree.edges[b, edge].total
-            visited_prior += prior
             if tree.edges[b, edge].proven:
                 continue
-            score = tree.edges[b, edge].total / visits + exploration * prior / (1 + visits)
-            if visits * visits < forced * prior:
-                score = math.inf
+            score = _score(tree, b, edge, exploration, forced, 0.0)
             if score > best_score:
                 best, best_score = edge, score
         if untried >= 0:
-            presumed = _presumed(self, total / place.num_visits, visited_prior, place.depth == 1)
-            score = presumed + exploration * untried_prior
+            score = _score(tree, b, untried, exploration, forced, _presumed(self, tree, b, place))
             if score > best_score or (score == best_score and untried < best):
                 return untried
         return best
+
+    def edge_scores(self, tree: Tree, b: int, place: Place, path: Any) -> npt.NDArray[np.float64]:
+        """See the class; infinite where visits are forced."""
+        exploration = _exploration(self.c_puct, self.c_base, place.num_visits)
+        forced = self.forced_visits * place.num_visits if place.depth == 1 else 0.0
+        presumed = _presumed(self, tree, b, place)
+        scores = [
+            math.nan if tree.edges[b, edge].proven else _score(tree, b, edge, exploration, forced, presumed)
+            for edge in range(place.first, place.last)
+        ]
+        return np.array(scores)
 
     def root_policy(self, tree: Tree, b: int) -> npt.NDArray[np.float64]:
         """The visits of the root's edges, less those that were only forced: KataGo's policy-target pruning.
@@ -90,8 +95,24 @@ def _exploration(c_puct: float, c_base: float, num_visits: int) -> float:
 
 
 @compilable
-def _presumed(rule: PUCT, mean: float, visited_prior: float, at_root: bool) -> float:
+def _score(tree: Tree, b: int, edge: int, exploration: float, forced: float, presumed: float) -> float:
+    """What edges are compared by; `presumed` is Q without a visit."""
+    visits, prior = int(tree.edges[b, edge].visits), float(tree.edges[b, edge].prior)
+    if 0 < visits * visits < forced * prior:
+        return math.inf
+    q = tree.edges[b, edge].total / visits if visits > 0 else presumed
+    return float(q + exploration * prior / (1 + visits))
+
+
+@compilable
+def _presumed(rule: PUCT, tree: Tree, b: int, place: Place) -> float:
     """The Q of an unvisited edge."""
+    total, visited_prior = float(tree.nodes[b, place.node].value), 0.0
+    for edge in range(place.first, place.last):
+        if tree.edges[b, edge].visits > 0:
+            total += tree.edges[b, edge].total
+            visited_prior += float(tree.edges[b, edge].prior)
+    mean, at_root = total / place.num_visits, place.depth == 1
     value, reduction = rule.fpu_value, rule.fpu_reduction
     if at_root and not math.isnan(rule.root_fpu_reduction):
         value, reduction = math.nan, rule.root_fpu_reduction

@@ -6,6 +6,9 @@ For games in which an action keeps its meaning from one state to the next, such 
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from azero._jit import compilable
 from azero.search.kernels import Place
 from azero.search.tree import Tree
@@ -34,25 +37,23 @@ class RAVE(NamedTuple):
 
     def choose_edge(self, tree: Tree, b: int, place: Place, path: Any) -> int:
         """See the class."""
-        beta = math.sqrt(self.equivalence / (3 * place.num_visits + self.equivalence)) if self.equivalence > 0 else 0.0
-        log_visits = math.log(place.num_visits)
-        source = _source(tree, b, path, place.depth, self.ref)
-        offset = tree.nodes[b, place.node].player * (tree.amaf_visits.shape[2] // 2)
+        means = _means(self, tree, b, place, path)
         best, best_score = -1, -math.inf
         for edge in range(place.first, place.last):
             if tree.edges[b, edge].proven:
                 continue
-            visits, action = tree.edges[b, edge].visits, offset + tree.edges[b, edge].action
-            amaf_visits = tree.amaf_visits[b, source, action]
-            if visits == 0 and amaf_visits == 0:
-                return edge
-            weight = 0.0 if amaf_visits == 0 else beta if visits > 0 else 1.0
-            q = (1 + tree.edges[b, edge].total / max(visits, 1)) / 2
-            amaf = (1 + tree.amaf_total[b, source, action] / max(amaf_visits, 1)) / 2
-            score = (1 - weight) * q + weight * amaf + self.c * math.sqrt(log_visits / max(visits, 1))
+            score = _score(self, tree, b, edge, means)
             if score > best_score:
                 best, best_score = edge, score
         return best
+
+    def edge_scores(self, tree: Tree, b: int, place: Place, path: Any) -> npt.NDArray[np.float64]:
+        """See the class; infinite for an edge without any visit or mean A."""
+        means = _means(self, tree, b, place, path)
+        edges = range(place.first, place.last)
+        return np.array(
+            [math.nan if tree.edges[b, edge].proven else _score(self, tree, b, edge, means) for edge in edges]
+        )
 
     def arrange_edges(self, tree: Tree, b: int, node: int, stream: int) -> None:
         """Nothing is known of actions below a new node."""
@@ -76,6 +77,28 @@ class RAVE(NamedTuple):
         for player in range(2):
             for action in range(num_actions):
                 played[player, action] = 0
+
+
+@compilable
+def _means(rule: RAVE, tree: Tree, b: int, place: Place, path: Any) -> tuple[float, float, int, int]:
+    """Of a node: beta, ln N, the node whose means A are used, and where in them those of its player begin."""
+    k = rule.equivalence
+    beta = math.sqrt(k / (3 * place.num_visits + k)) if k > 0 else 0.0
+    source = _source(tree, b, path, place.depth, rule.ref)
+    return beta, math.log(place.num_visits), source, tree.nodes[b, place.node].player * (tree.amaf_visits.shape[2] // 2)
+
+
+@compilable
+def _score(rule: RAVE, tree: Tree, b: int, edge: int, means: Any) -> float:
+    beta, log_visits, source, offset = means
+    visits, action = tree.edges[b, edge].visits, offset + tree.edges[b, edge].action
+    amaf_visits = tree.amaf_visits[b, source, action]
+    if visits == 0 and amaf_visits == 0:
+        return math.inf
+    weight = 0.0 if amaf_visits == 0 else beta if visits > 0 else 1.0
+    q = (1 + tree.edges[b, edge].total / max(visits, 1)) / 2
+    amaf = (1 + tree.amaf_total[b, source, action] / max(amaf_visits, 1)) / 2
+    return float((1 - weight) * q + weight * amaf + rule.c * math.sqrt(log_visits / max(visits, 1)))
 
 
 @compilable

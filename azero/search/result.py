@@ -18,8 +18,8 @@ _CONFIDENCE = 1.96  # standard deviations below the mean of the lower confidence
 class Proof(NamedTuple):
     """A proven value: whoever is to win can do it within so many plies, whatever the other does."""
 
-    value: float  # for the player to move at the root, in [-1, 1]
-    plies: int  # from the root to the end of the game
+    value: float  # for the player to move where it is told, in [-1, 1]; for SearchResult at the root
+    plies: int  # from there to the end of the game
 
     def text(self) -> str:
         """ "win in 3", "draw", "loss in 8"."""
@@ -69,7 +69,8 @@ def search_result(forest: Forest[Any], b: int, num_simulations: int, seconds: fl
     by_action = np.argsort(tree.action[b, edges])
     order = edges.start + by_action
     visits, prior = tree.visits[b, order], tree.prior[b, order]
-    proofs = tuple(_proof_of(tree, b, edge) for edge in order)
+    player = int(tree.player[b, 0])
+    proofs = tuple(proof_of(tree, b, edge, player) for edge in order)
     proof = Proof(float(tree.value[b, 0]), int(tree.plies[b, 0])) if forest.is_proven(b) else None
     q = np.array(
         [
@@ -129,11 +130,12 @@ def merged(results: Sequence[SearchResult]) -> SearchResult:
     )
 
 
-def _proof_of(tree: Tree, b: int, edge: int) -> Proof | None:
+def proof_of(tree: Tree, b: int, edge: int, chooser: int) -> Proof | None:
+    """What is proven of an edge, for the player who may choose it; the plies count from there."""
     if not tree.proven[b, edge]:
         return None
     child = tree.child[b, edge]
-    sign = 1 if tree.player[b, child] == tree.player[b, 0] else -1
+    sign = 1 if tree.player[b, child] == chooser else -1
     return Proof(sign * float(tree.value[b, child]), int(tree.plies[b, child]) + 1)
 
 

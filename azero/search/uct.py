@@ -4,6 +4,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from azero._jit import compilable
 from azero.search.kernels import Place
@@ -43,6 +44,24 @@ class UCT(NamedTuple):
         # Proven edges are rarely best, and looking at each edge whether it is proven would take longer.
         return best if not tree.edges[b, best].proven else _best_edge(tree, b, place, exploration, True)
 
+    def edge_scores(self, tree: Tree, b: int, place: Place, path: Any) -> npt.NDArray[np.float64]:
+        """Q + c sqrt(ln N / n); infinite without a visit."""
+        exploration = 2 * self.c * _root_log(place.num_visits)
+        scores = np.full(place.last - place.first, np.nan)
+        for i, edge in enumerate(range(place.first, place.last)):
+            if tree.edges[b, edge].visits == 0:
+                scores[i] = np.inf
+            elif not tree.edges[b, edge].proven:
+                scores[i] = (1 + _score(tree, b, edge, exploration)) / 2
+        return scores
+
+
+@compilable
+def _score(tree: Tree, b: int, edge: int, exploration: float) -> float:
+    """Q + exploration / sqrt(n), for n >= 1 and Q in [-1, 1]."""
+    root = _inverse_root(tree.edges[b, edge].visits)
+    return float((tree.edges[b, edge].total * root + exploration) * root)
+
 
 @compilable
 def _best_edge(tree: Tree, b: int, place: Place, exploration: float, skip_proven: bool) -> int:
@@ -54,8 +73,7 @@ def _best_edge(tree: Tree, b: int, place: Place, exploration: float, skip_proven
             return edge
         if skip_proven and tree.edges[b, edge].proven:
             continue
-        root = _inverse_root(visits)
-        score = (tree.edges[b, edge].total * root + exploration) * root
+        score = _score(tree, b, edge, exploration)
         if score > best_score:
             best, best_score = edge, score
     return best

@@ -3,7 +3,7 @@
 Nothing here changes a tree, and nothing here is fast: a kernel reads the arrays themselves.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
@@ -11,6 +11,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from azero.games.game import Game
 from azero.search.forest import Forest
+from azero.search.result import Proof, proof_of
 from azero.search.tree import Tree
 
 S = TypeVar("S", bound=Hashable)
@@ -26,6 +27,7 @@ class Edge(NamedTuple):
     total: float  # sum of the values backed up, for the chooser
     prior: float
     child: int  # the node it leads to; -1 until that is planted
+    proof: Proof | None  # for the chooser; proven edges take no more simulations
 
     @property
     def q(self) -> float:
@@ -43,7 +45,8 @@ class Node(NamedTuple, Generic[S]):
     number: int  # its place in the tree's arrays
     state: S
     player: int  # to move
-    evaluation: float  # what the evaluator, or a finished game, is worth to that player
+    evaluation: float  # what the evaluator says, or what is proven, for that player
+    proof: Proof | None  # for that player, from this node on; a finished game is proven too
     path: tuple[Edge, ...]  # from the edge to the root to the edge to this node
 
     @property
@@ -53,7 +56,7 @@ class Node(NamedTuple, Generic[S]):
 
     @property
     def visits(self) -> int:
-        """Simulations that came this way; the one that planted the node is the first of them."""
+        """Simulations that came this way; in a tree the one that planted the node is the first of them."""
         return self.path[-1].visits
 
 
@@ -62,7 +65,8 @@ class TreeStatistics(NamedTuple):
 
     num_nodes: int
     num_states: int  # different ones among them
-    num_finished: int  # nodes that are finished games
+    num_proven: int  # nodes whose value is proven
+    num_finished: int  # those of them that are finished games
     nodes_at_depth: tuple[int, ...]  # beginning with the root, the one node at depth 0
     mean_legal: float  # legal actions of the unfinished nodes
     mean_tried: float  # of these, those that lead to a node, where at least one does
@@ -75,32 +79,48 @@ class TreeStatistics(NamedTuple):
 
 @dataclass(frozen=True)
 class TreeView(Generic[S]):
-    """One tree, read-only; it must have a root, which the first simulation plants."""
+    """One tree, read-only; it must have a root, which the first simulation plants.
+
+    Where nodes are shared, a node is told of by the way to it that is found first. Where mirror images share theirs,
+    states and actions are those of the game that is searched, not their images.
+    """
 
     game: Game[S]
     root_state: S
+    image: Callable[[S], S]  # what stands in the tree for a state below the root
     tree: Tree
     b: int = 0
 
     @property
     def root(self) -> Node[S]:
         """The root."""
-        return self._node((self.edge(0, int(self.tree.player[self.b, 0])),), self.root_state)
+        return self._node((self.edge(0, int(self.tree.player[self.b, 0]), -1),), self.root_state)
 
-    def edge(self, number: int, chooser: int) -> Edge:
-        """The edge at a place in the tree's arrays, where `chooser` chooses."""
+    def edge(self, number: int, chooser: int, action: int) -> Edge:
+        """The edge at a place in the tree's arrays, where `chooser` chooses an action."""
         tree, at = self.tree, (self.b, number)
-        action, visits, child = int(tree.action[at]) if number else -1, int(tree.visits[at]), int(tree.child[at])
-        return Edge(number, chooser, action, visits, float(tree.total[at]), float(tree.prior[at]), child)
+        visits, total, prior, child = tree.visits[at], tree.total[at], tree.prior[at], tree.child[at]
+        proof = proof_of(tree, self.b, number, chooser) if number else None
+        return Edge(number, chooser, action, int(visits), float(total), float(prior), int(child), proof)
 
     def edges(self, node: Node[S]) -> list[Edge]:
         """All legal actions of a node in ascending order; none in a finished game."""
         first, last = self.tree.first_edge[self.b, node.number : node.number + 2].tolist()
-        return sorted((self.edge(number, node.player) for number in range(first, last)), key=lambda edge: edge.action)
+        own = self._own_actions(node)
+        edges = [self.edge(i, node.player, own[self.tree.action[self.b, i]]) for i in range(first, last)]
+        return sorted(edges, key=lambda edge: edge.action)
 
     def ranked(self, node: Node[S]) -> list[Edge]:
         """All legal actions of a node, the most visited first, of several the one with the higher q."""
         return sorted(self.edges(node), key=lambda edge: (edge.visits, edge.total, edge.number), reverse=True)
+
+    def _own_actions(self, node: Node[S]) -> Sequence[int]:
+        """The game's action for each action of the tree, which holds an image of the node's state."""
+        image = self.image(node.state) if node.depth else node.state
+        if image == node.state:
+            return range(self.game.num_actions)
+        actions = next(symmetry.actions for symmetry in self.game.symmetries() if symmetry.state(node.state) == image)
+        return [actions.index(action) for action in range(self.game.num_actions)]
 
     def children(self, node: Node[S]) -> Iterator[Node[S]]:
         """The nodes below a node that have been planted."""
@@ -113,11 +133,14 @@ class TreeView(Generic[S]):
         return self._node((*node.path, edge), self.game.step(node.state, edge.action))
 
     def nodes(self) -> Iterator[Node[S]]:
-        """Every node, the most visited first and none before its parent."""
+        """Every node once, the most visited first and none before its parent."""
         order = count()  # of equally visited nodes the one that was found first
-        heap = [(-self.root.visits, next(order), self.root)]
+        heap, seen = [(-self.root.visits, next(order), self.root)], set[int]()
         while heap:
             node = heappop(heap)[2]
+            if node.number in seen:
+                continue
+            seen.add(node.number)
             yield node
             for child in self.children(node):
                 heappush(heap, (-child.visits, next(order), child))
@@ -128,7 +151,7 @@ class TreeView(Generic[S]):
 
     def statistics(self) -> TreeStatistics:
         """The tree's size and shape. It plays out every action in the tree: some seconds for a million nodes."""
-        tree, step = self.tree, self.game.step
+        tree, step, image = self.tree, self.game.step, self.image
         first = tree.first_edge[self.b].tolist()
         child, action = tree.child[self.b].tolist(), tree.action[self.b].tolist()
         states, seen = {self.root_state}, {0}
@@ -145,12 +168,13 @@ class TreeView(Generic[S]):
                 for edge in tried:
                     if child[edge] not in seen:
                         seen.add(child[edge])
-                        below.append((child[edge], step(state, action[edge])))
+                        below.append((child[edge], image(step(state, action[edge]))))
             states.update(state for _, state in below)
             level = below
         return TreeStatistics(
             num_nodes=len(num_legal),
             num_states=len(states),
+            num_proven=int((tree.plies[self.b, : len(num_legal)] >= 0).sum()),
             num_finished=num_legal.count(0),
             nodes_at_depth=tuple(nodes_at_depth),
             mean_legal=_mean_positive(num_legal),
@@ -167,24 +191,19 @@ class TreeView(Generic[S]):
 
     def _node(self, path: tuple[Edge, ...], state: S) -> Node[S]:
         number, tree = path[-1].child, self.tree
-        return Node(number, state, int(tree.player[self.b, number]), float(tree.value[self.b, number]), path)
+        player, value, plies = tree.player[self.b, number], tree.value[self.b, number], tree.plies[self.b, number]
+        proof = Proof(float(value), int(plies)) if plies >= 0 else None
+        return Node(number, state, int(player), float(value), proof, path)
 
 
 def view(forest: Forest[S], b: int = 0) -> TreeView[S]:
     """Tree b of a forest, as it stands; later simulations show in it, or not."""
-    return TreeView(forest.game, forest.roots[b], forest.tree, b)
+    return TreeView(forest.game, forest.roots[b], forest.image, forest.tree, b)
 
 
 def _mean_positive(counts: list[int]) -> float:
     positive = [count for count in counts if count > 0]
     return sum(positive) / max(1, len(positive))
-
-
-def result_label(value: float, plies: int) -> str:
-    """A known result: "win in 3", "draw" or "loss in 8"; the number is that of the actions to the end of the game."""
-    if value == 0:
-        return "draw"
-    return f"{'win' if value == 1 else 'loss' if value == -1 else value_text(value)} in {plies}"
 
 
 def value_text(value: float) -> str:

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from azero._jit import below, draw
-from azero.search.kernels import Place, arrange_edges, choose_edge, credit_actions, max_depth
+from azero._jit import below, compilable, draw
+from azero.search.kernels import Place, arrange_edges, choose_edge, credit_actions, edge_scores, max_depth
 from azero.search.result import root_policy, root_preference
 from azero.search.tree import Tree
 
@@ -26,15 +26,17 @@ class Widening(NamedTuple):
 
     def choose_edge(self, tree: Tree, b: int, place: Place, path: Any) -> int:
         """See the class."""
-        num_open = max(1, int(self.k * place.num_visits**self.alpha))
-        last = place.first
-        while last < place.last and num_open > 0:
-            if not tree.edges[b, last].proven:
-                num_open -= 1
-            last += 1
-        return int(
-            choose_edge(self.rule, tree, b, Place(place.node, place.first, last, place.num_visits, place.depth), path)
-        )
+        return int(choose_edge(self.rule, tree, b, _opened(self, tree, b, place), path))
+
+    def edge_scores(self, tree: Tree, b: int, place: Place, path: Any) -> npt.NDArray[np.float64]:
+        """As the other rule says; NaN for edges that are not open."""
+        scores = edge_scores(self.rule, tree, b, _opened(self, tree, b, place), path)
+        return np.append(scores, np.full(place.last - place.first - len(scores), np.nan))
+
+    def explain_choice(self, tree: Tree, b: int, place: Place, path: Any) -> str:
+        """How many edges are open."""
+        num_open = _opened(self, tree, b, place).last - place.first
+        return f"widening: {num_open} of {place.last - place.first} actions are open"
 
     def arrange_edges(self, tree: Tree, b: int, node: int, stream: int) -> None:
         """Sort the edges by their priors, or shuffle them."""
@@ -84,3 +86,15 @@ class Widening(NamedTuple):
     def uses_amaf(self) -> bool:
         """As the other rule does."""
         return getattr(self.rule, "uses_amaf", False)
+
+
+@compilable
+def _opened(rule: Widening, tree: Tree, b: int, place: Place) -> Place:
+    """The same place with the edges that are open, and proven ones between them."""
+    num_open = max(1, int(rule.k * place.num_visits**rule.alpha))
+    last = place.first
+    while last < place.last and num_open > 0:
+        if not tree.edges[b, last].proven:
+            num_open -= 1
+        last += 1
+    return Place(place.node, place.first, last, place.num_visits, place.depth)
