@@ -61,6 +61,7 @@ def main(settings: SweepSettings) -> None:
 
     A player or an opponent is written as in azero.arena; where it has {}, the values of the parameter go. Games are
     kept: the same command goes on where one was stopped, and more values, opponents or games add to what is there.
+    What is not given is as in sweep=simulations, whose games have no random openings: num_opening_moves=2 makes some.
     Times are the clock's: to compare times, leave the machine alone and take num_workers=1.
     """
     pairs = [template.pair(value) for opponent in settings.opponents for template, value in settings.matches(opponent)]

@@ -17,7 +17,7 @@ _COLOURS = ("#0b6e99", "#d9730d", "#4d8b31", "#9b51a5", "#b03a48", "#8a6d3b")
 _SEATS = ("#0b6e99", "#d9730d")  # of who moves first, and second
 _DRAWS = "#8a8f98"
 _LOGARITHMIC = 20  # an axis is logarithmic if its largest value is so many times the smallest
-_SHIFT = 0.006  # of curves at the same place
+_SHIFT = 0.01  # of curves at the same place
 
 
 def draw_sweep(path: Path, points: Sequence[Point], title: str, parameter: str, seats: tuple[str, str]) -> None:
@@ -37,7 +37,9 @@ def draw_sweep(path: Path, points: Sequence[Point], title: str, parameter: str, 
     for panel, opponent in zip(panels, opponents, strict=False):
         met = [point for point in points if point.template.opponent == opponent]
         (_draw_mirror if opponent == SELF else _draw_opponent)(panel, axis, met, seats)
-        panel.set_ylim(-0.03, 1.03)
+    limits = np.array([panel.get_ylim() for panel in panels[: len(opponents)]])
+    for panel in panels[: len(opponents)]:  # one scale, so that they can be compared
+        panel.set_ylim(max(limits.min(), -0.03), min(limits.max(), 1.03))
     _draw_cost(panels[-2], axis, points, "time of a move", seconds_per_move)
     panels[-2].yaxis.set_major_formatter(EngFormatter("s"))
     _draw_cost(panels[-1], axis, points, "simulations a second", simulations_per_second)
@@ -179,4 +181,4 @@ def _draw_cost(panel: Axes, axis: _Axis, points: Sequence[Point], name: str, mea
         panel.set_yscale("log")
         panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     else:
-        panel.set_ylim(bottom=0)
+        panel.set_ylim(0, 1.2 * max(heights, default=1.0))  # with room for the legend
