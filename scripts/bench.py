@@ -37,7 +37,7 @@ from azero.games import load_game
 from azero.games.batch import StateBatch
 from azero.games.game import Game, state_after
 from azero.learning.selfplay import SelfPlay, SelfPlayCounts, SelfPlaySettings
-from azero.search.forest import Forest
+from azero.search.forest import Forest, SearchOptions
 from azero.search.mcts import MCTS, Budget
 from azero.search.puct import PUCT
 from azero.search.tree import BYTES_PER_EDGE, BYTES_PER_NODE
@@ -46,6 +46,7 @@ from azero.search.uct import UCT
 Work = Callable[[], float]  # does some work, and says how much
 
 UCT_WORK = 200_000  # simulations in a timed run, over as many searches as that takes
+PLAIN = SearchOptions(proven_values=False)  # as the peers search
 BATCH_GAMES, BATCH_SIMULATIONS = 256, 128
 NETWORKS = {"32x3": NetworkSettings(channels=32, blocks=3), "64x5": NetworkSettings(channels=64, blocks=5)}
 SELFPLAY = SelfPlaySettings(games=64, simulations=32, parallel_games=64, threads=1)
@@ -154,15 +155,52 @@ def uct(bench: Bench) -> Iterator[Row]:
             )
 
 
-def uct_searches(game: Game[Any], simulations: int, searches: int) -> Work:
+def uct_searches(game: Game[Any], simulations: int, searches: int, options: SearchOptions = PLAIN) -> Work:
     """The fused driver; its work is simulations."""
-    forest = Forest(game, RolloutEvaluator(), UCT())
+    forest = Forest(game, RolloutEvaluator(), UCT(), options=options)
 
     def work() -> float:
+        done = 0
         for stream in range(searches):
             forest.set_root(0, game.initial_state(), stream)
             forest.grow(0, simulations)
-        return simulations * searches
+            done += int(forest.tree.visits[0, 0])
+        return done
+
+    return work
+
+
+def options(bench: Bench) -> Iterator[Row]:
+    """What may be added to a search, beside the search without it; and a second core."""
+    added = {
+        "proven values": SearchOptions(),
+        "shared states": SearchOptions(proven_values=False, transpositions="states"),
+        "shared states and mirror images": SearchOptions(proven_values=False, transpositions="symmetries"),
+    }
+    for name in ("tictactoe", "connect4"):
+        game, searches = load_game(name), UCT_WORK // 10_000
+        works = [uct_searches(game, 10_000, searches, kind) for kind in (PLAIN, *added.values())]
+        plain, *others = bench.contest(*works)
+        for kind, rates in zip(added, others, strict=True):
+            measured = f"UCT with {kind}, {name}, 10,000 simulations"
+            yield Row(measured, per_second(rates), "without", per_second(plain), ratio(rates, plain))
+    use_cores(2)
+    wall = Bench(bench.num_runs, "perf_counter")
+    one, two = wall.contest(*(threaded_searches(threads) for threads in (1, 2)))
+    use_cores(1)
+    yield Row(
+        "UCT on two cores, connect4, 200,000 simulations", per_second(two), "on one", per_second(one), ratio(two, one)
+    )
+
+
+def threaded_searches(threads: int) -> Work:
+    """One position, searched by so many threads."""
+    game = load_game("connect4")
+    search = MCTS(game, RolloutEvaluator(), UCT(), PLAIN, threads)
+
+    def work() -> float:
+        search.reset()
+        return search.search(game.initial_state(), Budget(UCT_WORK), stream=1).num_simulations
 
     return work
 
@@ -195,7 +233,7 @@ def random_state(game: Game[Any], stream: int) -> Any:
 
 def batched_search(game: Game[Any], states: Sequence[Any], simulations: int) -> Work:
     """The stepped driver; its work is simulations, beside the evaluation of each root."""
-    forest = Forest(game, UniformEvaluator(), PUCT(), num_trees=len(states))
+    forest = Forest(game, UniformEvaluator(), PUCT(), len(states), PLAIN)
     trees = np.arange(len(states), dtype=np.int32)
 
     def work() -> float:
@@ -353,7 +391,7 @@ def first_search(bench: Bench, cache: str) -> tuple[float, float, float]:
 
 
 # Memory first, while the process has none to give again.
-PARTS = {part.__name__: part for part in (memory, uct, batch, selfplay, startup)}
+PARTS = {part.__name__: part for part in (memory, uct, options, batch, selfplay, startup)}
 
 
 def signature() -> str:

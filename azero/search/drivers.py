@@ -197,8 +197,8 @@ def _count(tree: Tree, b: int, spec: Spec, path: Any, value: float, played: Any)
     leaf = tree.edges[b, path[-1]].child
     if tree.nodes[b, leaf].plies >= 0:
         value = tree.nodes[b, leaf].value
-    if spec.proven_values:
-        prove(tree, b, path)
+        if spec.proven_values:
+            prove(tree, b, path)
     credit_actions(spec.rule, tree, b, path, value, played)
     backup(tree, b, spec.sharing, path, value)
 

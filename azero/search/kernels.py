@@ -143,7 +143,7 @@ def expand(tree: Tree, b: int, edge: int, player: int, value: float, actions: An
     return node
 
 
-@compilable
+@kernel
 def prove(tree: Tree, b: int, path: Any) -> None:
     """Carry what is proven of the leaf up the path, as far as it proves anything (Winands, Bjornsson, Saito 2008).
 
