@@ -157,7 +157,7 @@ class _Sheet(Generic[S]):
             return
         (x, y), (parent_x, parent_y) = self._middle(place), self._middle(self._places[place.parent])
         ends = (parent_y + self._height / 2, y - self._height / 2)
-        width = 0.5 + 6 * place.node.visits / self._view.root.visits
+        width = 0.5 + 6 * place.node.path[-1].visits / self._view.root.visits
         self._axes.plot((parent_x, x), ends, color="#555555", linewidth=width, solid_capstyle="round", zorder=0)
         action = self._view.game.action_text(place.node.path[-1].action)
         self._write(

@@ -101,6 +101,11 @@ class UCTByNode(UCT):
         path[0] = 0
         return 1
 
+    def explain_choice(self, tree: Tree, b: int, place: Place, path: Any) -> str:
+        """Where the score does not count."""
+        on_the_way = self.begin_path(tree, b, np.empty(tree.focus.shape[1], np.int32)) > place.depth
+        return "on the way to a node whose other children are tried first" if on_the_way else ""
+
     def note_planted(self, tree: Tree, b: int, path: Any) -> None:
         """Turn to the new node's siblings."""
         if tree.focus[b, 0] == 0 and len(path) > 1:

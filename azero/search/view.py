@@ -45,6 +45,7 @@ class Node(NamedTuple, Generic[S]):
     number: int  # its place in the tree's arrays
     state: S
     player: int  # to move
+    visits: int  # simulations through it, by whatever way
     evaluation: float  # what the evaluator says, or what is proven, for that player
     proof: Proof | None  # for that player, from this node on; a finished game is proven too
     path: tuple[Edge, ...]  # from the edge to the root to the edge to this node
@@ -53,11 +54,6 @@ class Node(NamedTuple, Generic[S]):
     def depth(self) -> int:
         """Actions from the root."""
         return len(self.path) - 1
-
-    @property
-    def visits(self) -> int:
-        """Simulations that came this way; in a tree the one that planted the node is the first of them."""
-        return self.path[-1].visits
 
 
 class TreeStatistics(NamedTuple):
@@ -133,7 +129,7 @@ class TreeView(Generic[S]):
         return self._node((*node.path, edge), self.game.step(node.state, edge.action))
 
     def nodes(self) -> Iterator[Node[S]]:
-        """Every node once, the most visited first and none before its parent."""
+        """Every node once: of those that some node told before leads to, always the most visited."""
         order = count()  # of equally visited nodes the one that was found first
         heap, seen = [(-self.root.visits, next(order), self.root)], set[int]()
         while heap:
@@ -192,8 +188,9 @@ class TreeView(Generic[S]):
     def _node(self, path: tuple[Edge, ...], state: S) -> Node[S]:
         number, tree = path[-1].child, self.tree
         player, value, plies = tree.player[self.b, number], tree.value[self.b, number], tree.plies[self.b, number]
+        visits = int(tree.node_visits[self.b, number]) if tree.node_visits.size else path[-1].visits
         proof = Proof(float(value), int(plies)) if plies >= 0 else None
-        return Node(number, state, int(player), float(value), proof, path)
+        return Node(number, state, int(player), visits, float(value), proof, path)
 
 
 def view(forest: Forest[S], b: int = 0) -> TreeView[S]:

@@ -12,19 +12,21 @@ from azero.evaluators.scripted import ScriptedEvaluator
 from azero.games import load_game
 from azero.games.game import state_after
 from azero.games.tictactoe import TicTacToe
-from azero.search.forest import Forest
+from azero.search.forest import Forest, SearchOptions
 from azero.search.puct import PUCT
-from azero.search.result import search_result
+from azero.search.result import Proof, search_result
 from azero.search.uct import UCT
-from azero.search.view import TreeView, result_label, value_text, view
+from azero.search.view import TreeView, value_text, view
 
 TTT, _UCT = TicTacToe(), UCT()
 
 
-def grown(num_simulations: int, *moves: int, game: str = "tictactoe", rule: Any = _UCT) -> Forest[Any]:
+def grown(
+    num_simulations: int, *moves: int, game: str = "tictactoe", rule: Any = _UCT, transpositions: str = "none"
+) -> Forest[Any]:
     """A forest whose tree 0 has been searched."""
     loaded = load_game(game)
-    forest = Forest(loaded, RolloutEvaluator(), rule)
+    forest = Forest(loaded, RolloutEvaluator(), rule, options=SearchOptions(transpositions=transpositions))
     forest.set_root(0, state_after(loaded, moves), 7)
     forest.grow(0, num_simulations + 1)
     return forest
@@ -117,6 +119,7 @@ def test_statistics_count_what_is_there(tree: TreeView[Any]) -> None:
     tried = [num for node in nodes if (num := len(list(tree.children(node))))]
     assert statistics.num_nodes == len(nodes) == tree.tree.size[0]
     assert statistics.num_states == len({node.state for node in nodes}) < len(nodes)
+    assert statistics.num_proven == sum(node.proof is not None for node in nodes) > statistics.num_finished
     assert statistics.num_finished == legal.count(0) > 0
     assert statistics.nodes_at_depth == tuple(depths[depth] for depth in range(len(depths)))
     assert statistics.mean_depth == pytest.approx(np.mean([node.depth for node in nodes]))
@@ -126,7 +129,7 @@ def test_statistics_count_what_is_there(tree: TreeView[Any]) -> None:
 
 def test_statistics_of_a_lone_root() -> None:
     statistics = view(grown(0)).statistics()
-    assert statistics == (1, 1, 0, (1,), 9.0, 0.0)
+    assert statistics == (1, 1, 0, 0, (1,), 9.0, 0.0)
     assert statistics.mean_depth == 0
 
 
@@ -156,9 +159,70 @@ def test_values_are_written_with_their_sign_and_never_minus_zero(value: float, t
     assert value_text(value) == text
 
 
-@pytest.mark.parametrize(
-    ("value", "plies", "label"),
-    [(1.0, 3, "win in 3"), (0.0, -1, "draw"), (-1.0, 8, "loss in 8"), (0.25, 2, "+0.25 in 2")],
-)
-def test_results_are_told_with_their_distance_to_the_end(value: float, plies: int, label: str) -> None:
-    assert result_label(value, plies) == label
+SHARED = ["states", "symmetries"]
+
+
+@pytest.mark.parametrize("transpositions", SHARED)
+@pytest.mark.parametrize("game", ["tictactoe", "connect4"])
+def test_a_shared_node_comes_once_and_after_a_node_that_leads_to_it(game: str, transpositions: str) -> None:
+    tree = view(grown(500, game=game, transpositions=transpositions))
+    nodes, seen = list(tree.nodes()), {-1}
+    num_ways = sum(edge.child >= 0 for node in nodes for edge in tree.edges(node))
+    assert num_ways > len(nodes)
+    assert sorted(node.number for node in nodes) == list(range(tree.tree.size[0]))
+    for node in nodes:
+        assert node.depth == 0 or node.path[-2].child in seen
+        seen.add(node.number)
+    statistics = tree.statistics()
+    assert statistics.num_states == statistics.num_nodes == len(nodes)
+
+
+@pytest.mark.parametrize("transpositions", ["none", *SHARED])
+@pytest.mark.parametrize("game", ["tictactoe", "connect4"])
+def test_states_and_actions_are_those_of_the_game_and_not_of_mirror_images(game: str, transpositions: str) -> None:
+    forest = grown(400, game=game, transpositions=transpositions)
+    tree = view(forest)
+    for node in tree.nodes():
+        state = tree.root_state
+        for edge in node.path[1:]:
+            state = tree.game.step(state, edge.action)
+        assert node.state == state
+        assert [edge.action for edge in tree.edges(node)] == list(tree.game.legal_actions(state))
+        for edge in tree.edges(node):  # its edge leads where the tree's own edge leads
+            if edge.child >= 0:
+                child = tree.follow(node, edge)
+                assert child.player == tree.game.current_player(child.state)
+                assert len(tree.edges(child)) == len(tree.game.legal_actions(child.state))
+    line = tree.principal_variations(1)[0]
+    assert tuple(edge.action for edge in line) == search_result(forest, 0, 0, 0.0).principal_variation
+
+
+def test_a_shared_node_has_the_visits_of_all_ways_to_it() -> None:
+    tree = view(grown(500, transpositions="states"))
+    by_way: Counter[int] = Counter()
+    nodes = list(tree.nodes())
+    for node in nodes:
+        by_way.update({edge.child: edge.visits for edge in tree.edges(node) if edge.child >= 0})
+    assert all(node.visits == by_way[node.number] for node in nodes[1:])
+    assert max(node.visits - node.path[-1].visits for node in nodes) > 0
+
+
+def solve(state: Any) -> float:
+    """The value of a tic-tac-toe state for the player to move."""
+    if TTT.is_terminal(state):
+        return TTT.outcome(state)
+    below = (TTT.step(state, action) for action in TTT.legal_actions(state))
+    return max(-solve(child) for child in below)
+
+
+@pytest.mark.parametrize("transpositions", ["none", *SHARED])
+def test_proofs_are_told_of_nodes_for_their_player_and_of_edges_for_their_chooser(transpositions: str) -> None:
+    tree = view(grown(300, 4, 0, 8, transpositions=transpositions))
+    proven = [node for node in tree.nodes() if node.proof]
+    assert {node.proof.text() for node in proven if node.proof} >= {"win in 1", "loss in 0", "draw"}
+    for node in proven:
+        assert node.proof
+        assert node.proof.value == node.evaluation == solve(node.state)
+        if (proof := node.path[-1].proof) is not None:
+            assert proof == Proof(-node.proof.value, node.proof.plies + 1)
+    assert tree.root.path[0].proof is None
