@@ -140,20 +140,17 @@ def proof_of(tree: Tree, b: int, edge: int, chooser: int) -> Proof | None:
 
 
 def _rank(proof: Proof) -> tuple[float, int]:
-    """Of proven actions the largest is best: the quickest win, the slowest loss."""
-    return proof.value, -proof.plies if proof.value > 0 else proof.plies
+    """Of proven actions the largest is best: the quickest win, any draw, the slowest loss."""
+    return proof.value, -proof.plies if proof.value > 0 else proof.plies if proof.value < 0 else 0
 
 
 def _improved(policy: npt.NDArray[Any], proofs: tuple[Proof | None, ...], proof: Proof | None) -> FloatArray:
-    """The policy without the actions that are proven worse than another; of a proven root only the best ones' share."""
+    """The policy without the actions that are proven worse than another; where the root is proven, over the best ones."""
     known = [found for found in proofs if found is not None]
     if known:
-        best = max(known, key=_rank)
-        if proof is not None:
-            kept = [found is not None and _rank(found) == _rank(best) for found in proofs]
-            return (np.array(kept) / sum(kept)).astype(np.float32)
+        best = max(_rank(found) for found in known)
         worse = [
-            found is not None and found.value in (-1, *{f.value for f in known if f.value < best.value})
+            proof is not None if found is None else _rank(found) < best or (proof is None and found.value == -1)
             for found in proofs
         ]
         without = np.where(worse, 0, policy)
@@ -210,7 +207,8 @@ def rank_actions(result: SearchResult, choice: str = "visits") -> list[tuple[flo
       deviation of 1 at most.
 
     What is proven goes before: the quickest win; nothing that is proven lost while there is another action; a proven
-    draw before an action whose mean is below it; of proven losses the slowest. Raises ValueError for another rule.
+    draw before an action whose mean is below it; of proven losses the slowest; of proven draws the one with the highest
+    mean, where the opponent may still go wrong. Raises ValueError for another rule.
     """
     if choice not in CHOICES:
         raise ValueError(f"a final choice is by {' or '.join(CHOICES)}, not {choice!r}")
@@ -222,7 +220,8 @@ def rank_actions(result: SearchResult, choice: str = "visits") -> list[tuple[flo
         if proof is None:
             ranks.append((1.0, *open_ranks[i]))
         else:
-            ranks.append((2.0 if proof.value >= 1 or proof.value > threshold else 0.0, *_rank(proof)))
+            level = 2.0 if proof.value >= 1 or proof.value > threshold else 0.0
+            ranks.append((level, *_rank(proof), float(result.preference[i])))
     return ranks
 
 

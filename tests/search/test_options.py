@@ -288,4 +288,8 @@ def test_what_is_proven_goes_before_what_is_visited() -> None:
     assert best_action(draw_or_worse, 0) == 1
     draw_or_better = result_with([500, 10], [0.1, 0.0])._replace(proofs=(None, Proof(0.0, 7)))
     assert best_action(draw_or_better, 0) == 0
+    draws = result_with([3, 30, 20], [0.0, 0.0, 0.0])._replace(
+        proofs=(Proof(0.0, 9), Proof(0.0, 5), Proof(0.0, 7)), preference=np.array([0.1, 0.3, 0.2], np.float32)
+    )
+    assert best_action(draws, 0) == 1
     assert [Proof(1.0, 3).text(), Proof(0.0, 9).text(), Proof(-1.0, 8).text()] == ["win in 3", "draw", "loss in 8"]
