@@ -137,7 +137,8 @@ class Forest(Generic[S]):
         tree = self.tree
         scratch = np.empty((2, tree.nodes.shape[1]), np.int32)
         num_nodes = subtree_size(tree, b, edge, scratch)
-        kept = allocate(1, num_nodes, num_nodes * self.game.num_actions + 1, tree.columns)
+        num_edges = min(num_nodes * self.game.num_actions + 1, tree.edges.shape[1])
+        kept = allocate(1, num_nodes, num_edges, tree.columns)
         copy_subtree(tree, b, edge, kept, scratch)
         array: npt.NDArray[Any]
         for name, array in kept._asdict().items():

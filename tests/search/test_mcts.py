@@ -226,6 +226,27 @@ def test_noise_over_no_actions_is_no_noise() -> None:
     assert len(DirichletNoise().mix(np.zeros(0, np.float32), 1)) == 0
 
 
+class Corridor(Subtraction):
+    """Of many actions only the first is ever legal, but at the start a second one."""
+
+    num_actions = 9
+
+    def legal_actions(self, state: tuple[int, int]) -> list[int]:
+        return [0, 1] if state[0] == self.heap else list(range(min(1, state[0])))
+
+
+def test_a_subtree_that_nearly_fills_its_tree_is_kept() -> None:
+    # It is copied into a new tree, whose room for edges must not be more than the old one's.
+    game = Corridor(400)
+    forest = Forest(game, Constant([1.0] + 8 * [0.0]), PUCT())
+    forest.set_root(0, game.initial_state(), 0)
+    forest.grow(0, 258)
+    forest.keep_subtree(0, forest.root_edges(0).start, (399, 1))
+    assert forest.tree.size[0] == 257
+    forest.grow(0, 300)
+    assert forest.tree.visits[0, 0] == 300
+
+
 def test_a_kept_tree_that_ends_the_game_is_forgotten() -> None:
     searcher = MCTS(TTT, RolloutEvaluator(), UCT())
     state = state_after(TTT, [0, 3, 1, 4])
