@@ -10,9 +10,9 @@
     network:PATH            the network's policy alone, without search
     human                   a person at the terminal; in azero.play only
 
-PATH is a run, one of its checkpoints, or a file of weights. In place of simulations, or of plies for alphabeta, `0.5s`
-is half a second a move, and `1000,0.5s` whichever comes first. Options follow after commas, as in
-`uct:1000,c=1.0,sampled=4`:
+PATH is a run, one of its checkpoints, or a file of weights. However the run itself searched, the player does so as said
+here: by PUCT with its defaults, but for the options. In place of simulations, or of plies for alphabeta, `0.5s` is half
+a second a move, and `1000,0.5s` whichever comes first. Options follow after commas, as in `uct:1000,c=1.0,sampled=4`:
 
     c=1.0                   exploration (uct, ucb1 and azero; its meaning and default are those of the rule)
     rollout=heuristic       rollouts take immediate wins and prevent the opponent's (flat, ucb1, uct); default: random
