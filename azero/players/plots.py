@@ -1,6 +1,7 @@
 """Pictures of a sweep: strength and speed over the parameter, as PNG. No display is needed."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -28,28 +29,33 @@ def draw_sweep(path: Path, points: Sequence[Point], title: str, parameter: str, 
     """
     opponents = list(dict.fromkeys(point.template.opponent for point in points))
     axis = _Axis([point.value for point in points if not point.template.is_constant])
+    colours = _colours(points)
     num_panels = len(opponents) + 2
     columns = 2 if num_panels == 4 else 3
     rows = -(-num_panels // columns)
-    figure = Figure(figsize=(4.6 * columns, 3.9 * rows + 0.3), dpi=110, layout="constrained")
+    figure = Figure(figsize=(4.6 * columns, 4.4 * rows + 0.3), dpi=110, layout="constrained")
     figure.suptitle(title, fontweight="bold")
     panels = [figure.add_subplot(rows, columns, number + 1) for number in range(num_panels)]
     for panel, opponent in zip(panels, opponents, strict=False):
         met = [point for point in points if point.template.opponent == opponent]
-        (_draw_mirror if opponent == SELF else _draw_opponent)(panel, axis, met, seats)
+        (_draw_mirror if opponent == SELF else _draw_opponent)(panel, axis, met, seats, colours)
     limits = np.array([panel.get_ylim() for panel in panels[: len(opponents)]])
     for panel in panels[: len(opponents)]:  # one scale, so that they can be compared
         panel.set_ylim(max(limits.min(), -0.03), min(limits.max(), 1.03))
-    _draw_cost(panels[-2], axis, points, "time of a move", seconds_per_move)
+    _draw_cost(panels[-2], axis, points, seconds_per_move, colours)
+    panels[-2].set_title("time of a move", fontsize=10)
     panels[-2].yaxis.set_major_formatter(EngFormatter("s"))
-    _draw_cost(panels[-1], axis, points, "simulations a second", simulations_per_second)
+    _draw_cost(panels[-1], axis, points, simulations_per_second, colours)
+    panels[-1].set_title("simulations a second", fontsize=10)
     panels[-1].yaxis.set_major_formatter(EngFormatter(sep=""))
     for panel in panels:
         axis.label(panel, parameter)
         panel.grid(alpha=0.25)
         panel.spines[["top", "right"]].set_visible(False)
-        if panel.get_legend_handles_labels()[0]:
-            panel.legend(fontsize=8, framealpha=0.7)
+        if names := panel.get_legend_handles_labels()[1]:
+            columns = 2 if max(map(len, names)) < 20 else 1
+            below = (0.0, -0.2)  # where it hides nothing
+            panel.legend(loc="upper left", bbox_to_anchor=below, fontsize=8, frameon=False, ncols=columns)
     figure.savefig(path)
 
 
@@ -85,6 +91,12 @@ class _Axis:
             panel.tick_params("x", labelsize=8, labelrotation=30)
 
 
+def _colours(points: Sequence[Point]) -> dict[str, str]:
+    """The colour of each player and opponent, the same in all panels."""
+    players = [point.template.player for point in points] + [point.template.opponent for point in points]
+    return dict(zip(dict.fromkeys(players), cycle(_COLOURS), strict=False))
+
+
 def _curves(points: Sequence[Point]) -> dict[Template, list[Point]]:
     curves: dict[Template, list[Point]] = {}
     for point in points:
@@ -92,34 +104,39 @@ def _curves(points: Sequence[Point]) -> dict[Template, list[Point]]:
     return curves
 
 
-def _draw_opponent(panel: Axes, axis: _Axis, points: Sequence[Point], seats: tuple[str, str]) -> None:
+def _draw_opponent(
+    panel: Axes, axis: _Axis, points: Sequence[Point], seats: tuple[str, str], colours: Mapping[str, str]
+) -> None:
+    """The score of each player: in either seat, or, where several depend on the parameter, in both together."""
     panel.set_title(f"against {points[0].template.opponent}", fontsize=10)
-    panel.set_ylabel("score")
     panel.axhline(0.5, color="black", linewidth=0.6, alpha=0.5)
     curves = _curves(points)
-    num_moving = 0  # curves so far that are no lines
-    for number, (template, curve) in enumerate(curves.items()):
-        colours = _SEATS if len(curves) == 1 else (_COLOURS[number % len(_COLOURS)],) * 2
-        name = f"{template.player} " * (len(curves) > 1)
-        first = [point.as_first for point in curve]
-        second = [point.as_second for point in curve]
-        labels = [f"{name}as {seat}" for seat in seats]
+    moving = [template for template in curves if not template.is_constant]
+    panel.set_ylabel("score in both seats" if len(moving) > 1 else "score")
+    for template, curve in curves.items():
+        colour, name = colours[template.player], template.player
         if template.is_constant:
-            _draw_line(panel, first[0], labels[0], color=colours[0], linestyle=":")
-            _draw_line(panel, second[0], labels[1], color=colours[1], linestyle="-.")
+            _draw_line(panel, curve[0].as_first, f"{name} as {seats[0]}", color=colour, linestyle=":")
+            _draw_line(panel, curve[0].as_second, f"{name} as {seats[1]}", color=colour, linestyle="-.")
             continue
-        values = [point.value for point in curve]
-        shift = _SHIFT * (2 * num_moving + 1)
-        num_moving += 1
-        _draw_scores(panel, axis.places(values, -shift), first, labels[0], color=colours[0], marker="o")
-        _draw_scores(panel, axis.places(values, shift), second, labels[1], color=colours[1], marker="s", linestyle="--")
+        values, both = [point.value for point in curve], [point.score for point in curve]
+        if len(moving) > 1:
+            places = axis.places(values, _SHIFT * moving.index(template))
+            _draw_scores(panel, places, both, name, color=colour, marker="o")
+            continue
+        styles: tuple[dict[str, str], ...] = ({"marker": "o"}, {"marker": "s", "linestyle": "--"})
+        for place, (seat, style) in enumerate(zip(seats, styles, strict=True)):
+            scores = [(point.as_first, point.as_second)[place] for point in curve]
+            own = _SEATS[place] if len(curves) == 1 else colour
+            label = f"as {seat}" if len(curves) == 1 else f"{name} as {seat}"
+            _draw_scores(panel, axis.places(values, _SHIFT * (2 * place - 1)), scores, label, color=own, **style)
         if len(curves) == 1:
-            _draw_scores(
-                panel, axis.places(values), [point.score for point in curve], "both", color="black", marker="."
-            )
+            _draw_scores(panel, axis.places(values), both, "both", color="black", marker=".")
 
 
-def _draw_mirror(panel: Axes, axis: _Axis, points: Sequence[Point], seats: tuple[str, str]) -> None:
+def _draw_mirror(
+    panel: Axes, axis: _Axis, points: Sequence[Point], seats: tuple[str, str], colours: Mapping[str, str]
+) -> None:
     """How the games of one player ended, or how many games of each of several players were decisive."""
     panel.set_title("against itself", fontsize=10)
     panel.set_ylabel("share of the games")
@@ -133,7 +150,7 @@ def _draw_mirror(panel: Axes, axis: _Axis, points: Sequence[Point], seats: tuple
         ]
         if len(curves) > 1:
             decisive = [_share(s.wins + s.losses, s) for s in scores]
-            shares = [(f"{template.player}: decisive", _COLOURS[number % len(_COLOURS)], decisive)]
+            shares = [(f"{template.player}: decisive", colours[template.player], decisive)]
         for place, (text, colour, share) in enumerate(shares):
             if template.is_constant:
                 _draw_line(panel, share[0], text, color=colour, linestyle=":")
@@ -162,9 +179,10 @@ def _draw_line(panel: Axes, score: Score, label: str, **style: Any) -> None:
         panel.axhspan(*wilson_interval(score.points, score.num_games), color=style["color"], alpha=0.12, linewidth=0)
 
 
-def _draw_cost(panel: Axes, axis: _Axis, points: Sequence[Point], name: str, measure: Callable[[Spent], float]) -> None:
+def _draw_cost(
+    panel: Axes, axis: _Axis, points: Sequence[Point], measure: Callable[[Spent], float], colours: Mapping[str, str]
+) -> None:
     """One curve for each player, and each opponent, that depends on the parameter: the mean over its matches."""
-    panel.set_title(name, fontsize=10)
     curves: dict[str, dict[str, Spent]] = {}
     for point in points:
         for player, spent in ((point.template.player, point.spent), (point.template.opponent, point.opponent_spent)):
@@ -172,13 +190,13 @@ def _draw_cost(panel: Axes, axis: _Axis, points: Sequence[Point], name: str, mea
                 curve = curves.setdefault(player, {})
                 curve[point.value] = curve.get(point.value, Spent()).plus(spent)
     heights: list[float] = []
-    for number, (player, curve) in enumerate(curves.items()):
+    for player, curve in curves.items():
         measured = {value: measure(spent) for value, spent in curve.items() if measure(spent)}
-        colour = _COLOURS[number % len(_COLOURS)]
-        panel.plot(axis.places(measured), list(measured.values()), "o-", color=colour, label=player, markersize=4)
+        heights_of = list(measured.values())
+        panel.plot(axis.places(measured), heights_of, "o-", color=colours[player], label=player, markersize=4)
         heights += measured.values()
     if heights and max(heights) >= _LOGARITHMIC * min(heights):
         panel.set_yscale("log")
         panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     else:
-        panel.set_ylim(0, 1.2 * max(heights, default=1.0))  # with room for the legend
+        panel.set_ylim(bottom=0)
