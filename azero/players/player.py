@@ -66,15 +66,24 @@ class RandomPlayer(Player[S]):
 class SearchPlayer(Player[S]):
     """Searches a tree and plays the best action; what it learned about the game's next states it keeps."""
 
-    def __init__(self, mcts: MCTS[S], budget: Budget, num_sampled_moves: int = 0, choice: str = "visits") -> None:
-        """`choice` says which action is best (see `best_action`).
+    def __init__(
+        self,
+        mcts: MCTS[S],
+        budget: Budget,
+        num_sampled_moves: int = 0,
+        choice: str = "visits",
+        keeps_tree: bool = True,
+    ) -> None:
+        """`choice` says which action is best (see `rank_actions`).
 
-        Its first `num_sampled_moves` of a game are drawn in proportion to the visits, for variety.
+        Its first `num_sampled_moves` of a game are drawn in proportion to the visits, for variety. If it keeps no
+        tree, every search begins with an empty one, and its simulations are all that it knows.
         """
         self._mcts = mcts
         self.budget = budget
         self._num_sampled_moves = num_sampled_moves
         self.choice = choice
+        self._keeps_tree = keeps_tree
 
     @property
     def forest(self) -> Forest[S]:
@@ -102,7 +111,10 @@ class SearchPlayer(Player[S]):
 
     def observe(self, action: int) -> None:
         """Keep what the tree holds below the action."""
-        self._mcts.advance(action)
+        if self._keeps_tree:
+            self._mcts.advance(action)
+        else:
+            self._mcts.reset()
 
 
 class NetworkPlayer(Player[S]):

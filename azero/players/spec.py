@@ -19,13 +19,15 @@ a second a move, and `1000,0.5s` whichever comes first. Options follow after com
     rollouts=4              rollouts for each simulation (flat, ucb1, uct)
     children=all            a new node's children are tried at once, not one at each visit (uct)
     rave=300                RAVE with this equivalence parameter (uct); with grave=50, GRAVE from nodes with 50 visits
-    gumbel=16               Gumbel AlphaZero, its first round trying so many actions (azero)
+    gumbel=16               Gumbel AlphaZero, its first round trying so many actions; with scale=0.3 values weigh less
+                            than the paper's 1 (azero)
     widening=1.5            progressive widening: a node with N visits has 1.5 sqrt(N) actions (uct and azero)
     transpositions=states   states share a node however they are reached; symmetries: mirror images too (uct and azero)
     proven=no               do not use what the tree proves (uct and azero)
     threads=2               so many trees side by side, added up (uct)
     leaves=8                so many leaves for each call of the network (azero)
     choice=lcb              the action is chosen by visits, value or lcb (uct, ucb1 and azero; see `best_action`)
+    keep=no                 every move's search begins with an empty tree (uct and azero)
     early=yes               stop when no other action can become the most visited (uct and azero)
     nodes=100000            states to visit for a move (alphabeta)
     sampled=4               the first 4 moves of a game are drawn in proportion to their visits (uct and azero)
@@ -105,7 +107,7 @@ def _read_human(text: str) -> _Maker:
     return refuse
 
 
-_SEARCH = ("simulations", "seconds", "sampled", "transpositions", "proven", "widening", "choice", "early")
+_SEARCH = ("simulations", "seconds", "sampled", "transpositions", "proven", "widening", "choice", "early", "keep")
 
 
 def _read_flat(text: str) -> _Maker:
@@ -148,10 +150,11 @@ def _player(values: dict[str, Any], rule: Any, evaluator: Callable[[Game[Any]], 
         transpositions=values.get("transpositions", "none"),
         leaves=values.get("leaves", 1),
     )
-    threads, sampled, choice = values.get("threads", 1), values.get("sampled", 0), values.get("choice", "visits")
+    sampled, choice, keep = values.get("sampled", 0), values.get("choice", "visits"), values.get("keep", True)
 
     def make(game: Game[Any]) -> Player[Any]:
-        return SearchPlayer(MCTS(game, evaluator(game), rule, options, threads), budget, sampled, choice)
+        mcts = MCTS(game, evaluator(game), rule, options, values.get("threads", 1))
+        return SearchPlayer(mcts, budget, sampled, choice, keep)
 
     return make
 
@@ -173,15 +176,17 @@ def _read_azero(text: str) -> _Maker:
     if not at:
         raise ValueError("the simulations of a move are missing")
     path = _path(path)
-    values = _values(settings, *_SEARCH, "c", "gumbel", "leaves")
+    values = _values(settings, *_SEARCH, "c", "gumbel", "scale", "leaves")
     for other, reason in (("c", "belongs to PUCT"), ("early", "would spoil its plan"), ("widening", "is its own")):
         if "gumbel" in values and other in values:
             raise ValueError(f"{other} does not go with gumbel: it {reason}")
     if "gumbel" in values and "simulations" not in values:
         raise ValueError("gumbel divides the simulations of a move between its rounds, so it needs their number")
+    if "scale" in values and "gumbel" not in values:
+        raise ValueError("scale is an option of gumbel")
     rule: Any = PUCT(values["c"]) if "c" in values else PUCT()
     if "gumbel" in values:
-        rule = Gumbel(values["gumbel"], noise=0.0)
+        rule = Gumbel(values["gumbel"], c_scale=values.get("scale", 1.0), noise=0.0)
     return _player(values, rule, lambda game: load_network(path, game))
 
 
@@ -287,6 +292,7 @@ _READERS: dict[str, Callable[[str, str], Any]] = {
     "rave": _number,
     "grave": _count,
     "gumbel": _count,
+    "scale": _number,
     "widening": _positive,
     "transpositions": _word("none", "states", "symmetries"),
     "proven": _yes,
@@ -294,6 +300,7 @@ _READERS: dict[str, Callable[[str, str], Any]] = {
     "leaves": _few,
     "choice": _word(*CHOICES),
     "early": _yes,
+    "keep": _yes,
     "depth": _count,
     "nodes": _count,
     "sampled": _count,

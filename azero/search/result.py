@@ -145,7 +145,7 @@ def _rank(proof: Proof) -> tuple[float, int]:
 
 
 def _improved(policy: npt.NDArray[Any], proofs: tuple[Proof | None, ...], proof: Proof | None) -> FloatArray:
-    """The policy without the actions that are proven worse than another; where the root is proven, over the best ones."""
+    """The policy without the actions that are proven worse than another; of a proven root, over the best ones alone."""
     known = [found for found in proofs if found is not None]
     if known:
         best = max(_rank(found) for found in known)

@@ -109,6 +109,16 @@ def test_a_search_keeps_what_it_knows_of_the_next_position() -> None:
     assert result.visit_counts.sum() > 500
 
 
+def test_a_search_that_keeps_no_tree_begins_afresh() -> None:
+    player = SearchPlayer(MCTS(C4, RolloutEvaluator(), UCT()), Budget(500), keeps_tree=False)
+    state = C4.initial_state()
+    started(player)
+    for action in (player.choose(state), 3):
+        player.observe(action)
+        state = C4.step(state, action)
+    assert player.search(state, 1).visit_counts.sum() == 500
+
+
 def test_a_search_player_says_when_the_game_is_over_and_then_starts_anew() -> None:
     player = started(SearchPlayer(MCTS(TTT, RolloutEvaluator(), UCT()), Budget(50)))
     state = state_after(TTT, [0, 3, 1, 4])
