@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import pytest
 
+from azero.players.spec import parse_player
+
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 
@@ -61,6 +63,13 @@ def test_what_the_readme_says_works(block: Block, directory: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout.decode()
+
+
+def test_every_player_that_the_readme_names_is_one() -> None:
+    players = re.findall(r"`((?:flat|ucb1|uct|minimax|alphabeta|azero|network):[^`{}]*)`", README)
+    assert len(players) > 20
+    for player in players:
+        parse_player(player)
 
 
 def test_the_readme_holds_the_two_commands_to_install_and_run() -> None:
