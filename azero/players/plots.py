@@ -1,5 +1,6 @@
 """Pictures of a sweep: strength and speed over the parameter, as PNG. No display is needed."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
@@ -30,6 +31,7 @@ def draw_sweep(path: Path, points: Sequence[Point], title: str, parameter: str, 
     opponents = list(dict.fromkeys(point.template.opponent for point in points))
     axis = _Axis([point.value for point in points if not point.template.is_constant])
     colours = _colours(points)
+    points = sorted(points, key=axis.order)  # values may be given in any order
     num_panels = len(opponents) + 2
     columns = 2 if num_panels == 4 else 3
     rows = -(-num_panels // columns)
@@ -79,6 +81,10 @@ class _Axis:
         if self.is_logarithmic:
             return [self._places[value] * self._span**shift for value in values]
         return [self._places[value] + self._span * shift for value in values]
+
+    def order(self, point: Point) -> float:
+        """Sorts points from left to right, behind those that do not depend on the parameter."""
+        return -math.inf if point.template.is_constant else self._places[point.value]
 
     def label(self, panel: Axes, parameter: str) -> None:
         """Write the values below a panel."""

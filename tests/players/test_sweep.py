@@ -161,3 +161,12 @@ def test_a_picture_is_drawn_of_numbers_and_of_words(tmp_path: Path, values: tupl
     draw_sweep(path, drawn, "title", "parameter", ("X", "O"))
     assert path.read_bytes().startswith(b"\x89PNG")
     assert path.stat().st_size > 20_000
+
+
+def test_a_picture_is_the_same_in_whatever_order_the_values_are_given(tmp_path: Path) -> None:
+    pictures = []
+    for values in (("1", "4", "2"), ("1", "2", "4")):
+        drawn = [measured(Template("a:{}", "b"), value, [game(0, float(value == "2"))]) for value in values]
+        draw_sweep(tmp_path / "picture.png", drawn, "title", "parameter", ("X", "O"))
+        pictures.append((tmp_path / "picture.png").read_bytes())
+    assert pictures[0] == pictures[1]
