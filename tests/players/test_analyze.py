@@ -28,7 +28,9 @@ def test_it_shows_the_position_the_actions_and_the_tree(capsys: pytest.CaptureFi
     lines = re.search(r"principal variations.*\n.*\n((?: .*\n)+)", said)
     assert lines
     assert [line.split()[0] for line in lines[1].splitlines()] == [row[0] for row in rows[:3]]
-    assert re.search(r"^tree: \d+ nodes, \d+ different states, \d+ finished games$", said, re.MULTILINE)
+    assert re.search(
+        r"^tree: \d+ nodes, \d+ different states, \d+ proven, \d+ of them finished games$", said, re.MULTILINE
+    )
     assert re.search(r"^depth: \d, \d\.\d on average; nodes by depth: 1 7 \d+ ", said, re.MULTILINE)
     assert re.search(
         r"^branching: \d\.\d legal actions where the game goes on, \d\.\d tried where any is$", said, re.MULTILINE
@@ -36,11 +38,48 @@ def test_it_shows_the_position_the_actions_and_the_tree(capsys: pytest.CaptureFi
 
 
 def test_perfect_play_is_told_beside_each_action(capsys: pytest.CaptureFixture[str]) -> None:
-    said = analyzed(capsys, "game=tictactoe", "moves=0 3 1 4", "player=uct:100")
+    said = analyzed(capsys, "game=tictactoe", "moves=0 3 1 4", "player=uct:100,proven=no")
     rows = re.findall(r"^ (\d) .*%  +(.*) $", said, re.MULTILINE)
     assert dict(rows) == {"2": "win in 1", "5": "draw", "6": "loss in 2", "7": "loss in 2", "8": "loss in 2"}
     assert "perfect play is not known" not in said
     assert "perfect play" not in analyzed(capsys, "game=tictactoe", "player=uct:100", "exact_seconds=0")
+
+
+def test_what_the_search_has_proven_is_told_beside_perfect_play_and_the_best_comes_first(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    said = analyzed(capsys, "game=tictactoe", "moves=0 4 8", "player=uct:2000")
+    assert re.search(r"^uct:2000: value \+0\.00 for O, proven: draw, after \d+ simulations in ", said, re.MULTILINE)
+    assert "share     proven  perfect play" in said
+    rows = re.findall(r"^ (\d) .*%  +(draw|loss in 4) +(draw|loss in 4) $", said, re.MULTILINE)
+    assert [row[1] for row in rows] == ["draw"] * 4 + ["loss in 4"] * 2
+    assert all(row[1] == row[2] for row in rows)
+    assert {row[0] for row in rows[4:]} == {"2", "6"}
+    said = analyzed(capsys, "game=tictactoe", "player=uct:9", "exact_seconds=0")
+    assert "proven" not in said.partition("principal variations")[0]
+
+
+def test_steps_tell_of_joined_nodes_and_of_proven_edges_until_the_root_is_proven(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    player = "player=uct:9,transpositions=symmetries"
+    said = analyzed(capsys, "game=tictactoe", "moves=0 4 8 1", player, "steps=999")
+    assert "Nodes are shared: the q of an edge is that of its state" in said
+    assert "it leads to a state that is in the tree already, reached another way" in said
+    assert re.search(r"not chosen: proven (draw|loss in \d) \n", said)
+    assert re.search(r"SIMULATE nothing: it is proven, (draw|win in \d|loss in \d) for [XO], who is to move", said)
+    assert said.count("is proven, draw for X: no simulation is left.") == 1
+    assert len(re.findall(r"simulation \d+ ─", said)) < 999
+
+
+def test_steps_of_gumbel_follow_the_plan_of_the_whole_search(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "weights.safetensors"
+    path.write_bytes(random_network(load_game("tictactoe")).to_bytes())
+    said = analyzed(capsys, "game=tictactoe", f"player=azero:{path}@32,gumbel=4", "steps=10")
+    due = re.findall(r"halving: an action with (\d) visits is due", said)
+    assert due == ["0"] * 4 + ["1"] * 4 + ["2"] * 2
 
 
 def test_perfect_play_that_takes_too_long_to_find_is_said_to_be_unknown(capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,9 +140,9 @@ def test_a_picture_is_drawn_on_demand(
 TWO_SIMULATIONS = """
 SELECT from the root down to a leaf
 at the root: O to move, N = 1
-     action  visits  q  prior
- ->       2       0  -  0.500
-          5       0  -  0.500
+     action  visits  q  prior  score
+ ->       2       0  -  0.500  first
+          5       0  -  0.500  first
 
 EXPAND the state after 2
 X X O
@@ -122,9 +161,9 @@ BACKUP +0.00 for X, from the leaf to the root; with the other sign where the oth
 
 SELECT from the root down to a leaf
 at the root: O to move, N = 2
-     action  visits      q  prior
-          2       1  +0.00  0.500
- ->       5       0      -  0.500
+     action  visits      q  prior  score
+          2       1  +0.00  0.500  1.333
+ ->       5       0      -  0.500  first
 
 EXPAND the state after 5
 X X .
@@ -138,11 +177,14 @@ BACKUP -1.00 for X, from the leaf to the root; with the other sign where the oth
  edge         chosen by   adds  visits           total               q
  5                    O  +1.00  0 -> 1  +0.00 -> +1.00      - -> +1.00
  to the root          O  +1.00  2 -> 3  +0.00 -> +1.00  +0.00 -> +0.33
+proven: 5 is a win in 1 for O
+
+The root is proven, win in 1 for O: no simulation is left.
 """
 
 
 def test_steps_show_select_expand_simulate_and_backup(capsys: pytest.CaptureFixture[str]) -> None:
-    said = analyzed(capsys, "game=tictactoe", "moves=0 3 1 4 6 8 7", "steps=2")
+    said = analyzed(capsys, "game=tictactoe", "moves=0 3 1 4 6 8 7", "steps=9")
     assert (
         re.sub(r" +$", "", said[said.index("\nSELECT from") : said.index("\nprincipal")], flags=re.MULTILINE)
         == TWO_SIMULATIONS

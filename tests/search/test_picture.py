@@ -10,16 +10,17 @@ import pytest
 from azero.evaluators.rollout import RolloutEvaluator
 from azero.games import load_game
 from azero.games.game import result_text, state_after
-from azero.search.forest import Forest
+from azero.search.forest import Forest, SearchOptions
 from azero.search.picture import Place, lay_out, save_picture, tree_figure
+from azero.search.result import Proof
 from azero.search.uct import UCT
 from azero.search.view import TreeView, view
 from tests.search.test_mcts import Subtraction
 
 
-def searched(name: str, *moves: int, num_simulations: int = 300) -> TreeView[Any]:
+def searched(name: str, *moves: int, num_simulations: int = 300, transpositions: str = "none") -> TreeView[Any]:
     game = load_game(name)
-    forest = Forest(game, RolloutEvaluator(), UCT())
+    forest = Forest(game, RolloutEvaluator(), UCT(), options=SearchOptions(transpositions=transpositions))
     forest.set_root(0, state_after(game, moves), 7)
     forest.grow(0, num_simulations + 1)
     return view(forest)
@@ -86,10 +87,34 @@ def test_a_figure_says_what_each_node_is_and_what_it_is_worth() -> None:
         value = place.node.path[-1].q_for(0)
         finished = tree.game.is_terminal(place.node.state)
         result = result_text(tree.game, place.node.state) if finished else f"{round(value, 2) + 0.0:+.2f}"
+        if (proof := place.node.proof) and not finished:
+            result = Proof(proof.value if place.node.player == 0 else -proof.value, proof.plies).text()
         assert f"{place.node.visits}  {result}" in shown
     num_hidden = [place.num_hidden for place in lay_out(tree, 10) if place.num_hidden]
     assert sorted(text for text in shown if text.startswith("+")) == sorted(f"+{num}" for num in num_hidden)
     assert any("for X" in text for text in shown)
+
+
+def test_what_is_proven_has_a_heavy_frame() -> None:
+    tree = searched("tictactoe", 4, 0, 8)
+    places = lay_out(tree, 60)
+    boxes = tree_figure(tree, 60, "").axes[0].patches
+    assert [box.get_linewidth() > 1 for box in boxes] == [place.node.proof is not None for place in places]
+    assert {place.node.proof is None for place in places} == {True, False}
+
+
+def test_other_ways_to_a_node_are_dashed() -> None:
+    tree = searched("tictactoe", 4, transpositions="symmetries")
+    places = lay_out(tree, 40)
+    others = [(number, other) for number, place in enumerate(places) for other in place.others]
+    assert others
+    for number, other in others:
+        assert places[other].parent != number
+        assert places[other].node.number in {edge.child for edge in tree.edges(places[number].node)}
+    figure = tree_figure(tree, 40, "")
+    assert sum(line.get_linestyle() == "--" for line in figure.axes[0].lines) == len(others)
+    assert any("Dashed: another way." in text for text in texts(figure))
+    assert not any("Dashed" in text for text in texts(tree_figure(searched("tictactoe", 4), 40, "")))
 
 
 def test_what_was_played_last_has_a_colour_of_its_own() -> None:
