@@ -18,7 +18,7 @@ from azero.players.record import Spent
 _COLOURS = ("#0b6e99", "#d9730d", "#4d8b31", "#9b51a5", "#b03a48", "#8a6d3b")
 _SEATS = ("#0b6e99", "#d9730d")  # of who moves first, and second
 _DRAWS = "#8a8f98"
-_LOGARITHMIC = 20  # an axis is logarithmic if its largest value is so many times the smallest
+_LOGARITHMIC = 10  # an axis is logarithmic if its largest value is so many times the smallest
 _SHIFT = 0.01  # of curves at the same place
 
 
