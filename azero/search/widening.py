@@ -40,7 +40,7 @@ class Widening(NamedTuple):
 
     def arrange_edges(self, tree: Tree, b: int, node: int, stream: int) -> None:
         """Sort the edges by their priors, or shuffle them."""
-        first, last = tree.nodes[b, node].first_edge, tree.nodes[b, node + 1].first_edge
+        first, last = int(tree.nodes[b, node].first_edge), int(tree.nodes[b, node + 1].first_edge)
         for edge in range(first + 1, last):
             prior, action = tree.edges[b, edge].prior, tree.edges[b, edge].action
             place = edge

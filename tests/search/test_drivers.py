@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 import pytest
 
@@ -33,6 +34,7 @@ from tests.naive.search import (
 GAMES = ["tictactoe", "connect4"]
 ROOTS = {"tictactoe": [[], [4, 0], [0, 3, 1]], "connect4": [[], [3, 3, 2, 2, 4], [0, 0, 4, 1, 1, 2, 6, 2, 2, 3]]}
 PLAIN = SearchOptions(proven_values=False)
+MANY = 50 if numba.config.DISABLE_JIT else 200  # simulations
 
 
 class Hidden(Game[Any]):
@@ -180,7 +182,7 @@ def by_rollout(game: Any) -> Any:
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("case", WITH_ROLLOUTS)
 def test_search_with_rollouts_plants_one_tree_by_every_driver(name: str, case: str) -> None:
-    game, visits = load_game(name), 150
+    game, visits = load_game(name), MANY
     kind = WITH_ROLLOUTS[case]
     for stream, root in enumerate(roots(name)):
         naive = naive_search(game, root, kind, by_rollout(game), stream)
@@ -229,13 +231,13 @@ def test_search_with_priors_equals_its_naive_twin(name: str, case: str) -> None:
 
     for root in roots(name):
         naive = naive_search(game, root, kind, evaluate, 7)
-        naive.run(200)
+        naive.run(MANY)
         for driven in (game, Hidden(game)):
             if driven is not game and kind.options.transpositions == "symmetries":
                 continue
             forest = Forest(driven, Hashed(), kind.rule, options=kind.options)
             forest.set_root(0, root, 7)
-            forest.grow(0, 200)
+            forest.grow(0, MANY)
             assert_same(dump(naive), tree_of(forest))
 
 

@@ -140,6 +140,7 @@ def test_an_unusable_evaluation_names_the_evaluator(answer: Constant) -> None:
         MCTS(C4, answer, PUCT())
 
 
+@pytest.mark.compiled
 def test_ties_are_broken_evenly_by_the_seed() -> None:
     searcher = MCTS(TTT, Constant([1] * 9), PUCT())
     counts = np.zeros(9)

@@ -52,7 +52,7 @@ def states_of(game: Any, forest: Forest[Any], canonical: Any = lambda state: sta
 @pytest.mark.parametrize("game", [TTT, PlainTicTacToe()])
 @pytest.mark.parametrize("transpositions", ["states", "symmetries"])
 def test_a_state_has_one_node_however_it_is_reached(game: Any, transpositions: str) -> None:
-    forest = shared_forest(game, transpositions, 1500)
+    forest = shared_forest(game, transpositions, 600)
     if transpositions == "states":
         canonical = lambda state: state  # noqa: E731
     elif game is TTT:
@@ -61,9 +61,9 @@ def test_a_state_has_one_node_however_it_is_reached(game: Any, transpositions: s
         canonical = forest._rules.canonical
     states = states_of(game, forest, canonical)
     assert len(set(states.values())) == len(states) == forest.tree.size[0]
-    assert forest.tree.visits[0, 0] == 1500
+    assert forest.tree.visits[0, 0] == 600
     # Each simulation adds one visit to each node on its path: the root's edges have them all but the root's own.
-    assert forest.tree.visits[0, 1:10].sum() == 1499
+    assert forest.tree.visits[0, 1:10].sum() == 599
     incoming = np.zeros(len(states), int)
     for edge in range(int(forest.tree.first_edge[0, len(states)])):
         if forest.tree.child[0, edge] >= 0:
@@ -80,9 +80,9 @@ def test_the_whole_of_tic_tac_toe_has_the_known_number_of_states() -> None:
 
 
 def test_a_principal_variation_is_in_the_game_s_own_actions_despite_mirror_images() -> None:
-    for stream in range(10):
+    for stream in range(4):
         options = SearchOptions(transpositions="symmetries")
-        result = MCTS(C4, RolloutEvaluator(), UCT(), options).search(state_after(C4, [0, 3]), Budget(800), stream)
+        result = MCTS(C4, RolloutEvaluator(), UCT(), options).search(state_after(C4, [0, 3]), Budget(300), stream)
         state = state_after(C4, [0, 3])
         for action in result.principal_variation:
             state = C4.step(state, action)  # raises for an illegal one
@@ -93,12 +93,12 @@ def test_a_kept_graph_goes_on_as_before() -> None:
     for transpositions in ("states", "symmetries"):
         searcher = MCTS(C4, RolloutEvaluator(), UCT(), SearchOptions(transpositions=transpositions))
         state = state_after(C4, [3, 3])
-        before = searcher.search(state, Budget(3000), 0)
+        before = searcher.search(state, Budget(800), 0)
         action = int(before.actions[np.argmax(before.visit_counts)])
         searcher.advance(action)
         state = C4.step(state, action)
-        after = searcher.search(state, Budget(500), 1)
-        assert after.visit_counts.sum() >= 500
+        after = searcher.search(state, Budget(200), 1)
+        assert after.visit_counts.sum() >= 200
         states = states_of(C4, searcher.forest, C4.rules.canonical if transpositions == "symmetries" else lambda s: s)
         assert len(states) == searcher.forest.tree.size[0]
 
@@ -168,7 +168,7 @@ def test_a_batch_and_single_leaves_find_the_same_forced_win(transpositions: str)
     for leaves in (1, 8, 16):
         options = SearchOptions(leaves=leaves, transpositions=transpositions)
         searcher = MCTS(C4, RolloutEvaluator(num_rollouts=8), UCT(), options)
-        result = searcher.search(state_after(C4, [3, 0, 3, 0, 3]), Budget(2000), 0)
+        result = searcher.search(state_after(C4, [3, 0, 3, 0, 3]), Budget(400), 0)
         assert best_action(result, 0) == 3
 
 
@@ -191,13 +191,13 @@ def test_threads_add_up_and_give_the_same_result_each_time() -> None:
     results = []
     for _ in range(2):
         searcher = MCTS(C4, RolloutEvaluator(), UCT(), threads=3)
-        result = searcher.search(C4.initial_state(), Budget(3001), 5)
-        assert result.visit_counts.sum() == result.num_simulations == 3001
+        result = searcher.search(C4.initial_state(), Budget(601), 5)
+        assert result.visit_counts.sum() == result.num_simulations == 601
         searcher.advance(3)
         again = searcher.search(state_after(C4, [3]), Budget(100), 6)
         results.append((result.visit_counts.tolist(), again.visit_counts.tolist(), again.value))
     assert results[0] == results[1]
-    single = MCTS(C4, RolloutEvaluator(), UCT()).search(C4.initial_state(), Budget(3001), 5)
+    single = MCTS(C4, RolloutEvaluator(), UCT()).search(C4.initial_state(), Budget(601), 5)
     assert results[0][0] != single.visit_counts.tolist()
 
 
@@ -230,16 +230,16 @@ def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
 
 def test_a_search_that_stops_early_chooses_what_the_whole_search_would() -> None:
     saved = 0
-    for stream in range(20):
+    for stream in range(6):
         searcher = MCTS(C4, RolloutEvaluator(), UCT(0.5), SearchOptions(proven_values=False))
-        whole = searcher.search(state_after(C4, [3, 3, 2]), Budget(1000), stream)
+        whole = searcher.search(state_after(C4, [3, 3, 2]), Budget(400), stream)
         searcher.reset()
-        early = searcher.search(state_after(C4, [3, 3, 2]), Budget(1000, stop_early=True), stream)
+        early = searcher.search(state_after(C4, [3, 3, 2]), Budget(400, stop_early=True), stream)
         assert best_action(early, stream) == best_action(whole, stream)
         saved += whole.num_simulations - early.num_simulations
         lead, second = sorted(early.visit_counts)[:-3:-1]
-        assert early.num_simulations == 1000 or lead - second > 1000 - early.num_simulations
-    assert saved > 1000
+        assert early.num_simulations == 400 or lead - second > 400 - early.num_simulations
+    assert saved > 100
 
 
 def test_an_early_stop_is_refused_where_it_is_not_sound() -> None:

@@ -81,6 +81,7 @@ def after(state: Any, actions: Any) -> list[Any]:
     return [TTT.step(state, int(action)) for action in actions]
 
 
+@pytest.mark.compiled
 def test_a_whole_tree_of_tic_tac_toe_claims_nothing_false() -> None:
     forest = Forest(TTT, RolloutEvaluator(), UCT())
     forest.set_root(0, TTT.initial_state(), 1)
