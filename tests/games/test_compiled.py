@@ -8,7 +8,7 @@ import pytest
 from azero._jit import dispatched, kernel, pack
 from azero.evaluators.rollout import RolloutEvaluator
 from azero.games.batch import batch_of
-from azero.games.compiled import CompiledGame, PackedStates, write_legal_actions
+from azero.games.compiled import CompiledGame, PackedStates, canonical, write_legal_actions
 from azero.games.connect4 import Connect4
 from azero.games.game import state_after
 from azero.games.tictactoe import TicTacToe
@@ -212,3 +212,8 @@ def test_compiled_rules_may_make_arrays_and_lists():
     result = search.search(game.initial_state(), Budget(simulations=100), stream=1)
     assert result.visit_counts.sum() == 100
     assert result.value == 1
+
+
+def test_without_symmetries_a_state_stands_for_itself() -> None:
+    state = (1, 2)
+    assert canonical(object(), state) is state

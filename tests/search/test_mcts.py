@@ -419,3 +419,18 @@ def test_a_slip_in_what_a_search_is_made_of_is_named() -> None:
         MCTS(C4, len, PUCT())  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"PUCT\(\) instead of PUCT"):
         MCTS(C4, RolloutEvaluator(), PUCT)
+
+
+def test_a_temperature_above_1_flattens_the_priors_before_the_noise() -> None:
+    prior = np.array([0.64, 0.32, 0.04], np.float32)
+    flat = DirichletNoise(weight=0.0, temperature=2.0).mix(prior, 0)
+    np.testing.assert_allclose(flat, np.sqrt(prior) / np.sqrt(prior).sum(), rtol=1e-6)
+    with pytest.raises(ValueError, match="the noise temperature must be positive and finite, got 0"):
+        DirichletNoise(temperature=0)
+
+
+def test_a_game_with_more_actions_than_a_tree_holds_is_refused() -> None:
+    game = TicTacToe()
+    game.num_actions = 65_537
+    with pytest.raises(ValueError, match="holds up to 65536 actions, tictactoe has 65537"):
+        Forest(game, RolloutEvaluator(), UCT())

@@ -16,7 +16,7 @@ from azero.search.gumbel import Gumbel
 from azero.search.mcts import MCTS, Budget
 from azero.search.puct import PUCT
 from azero.search.result import Proof, best_action
-from azero.search.uct import UCT
+from azero.search.uct import UCB1, UCT
 from tests.games.plain import PlainTicTacToe
 from tests.search.test_mcts import Constant, result_with
 
@@ -293,3 +293,21 @@ def test_what_is_proven_goes_before_what_is_visited() -> None:
     )
     assert best_action(draws, 0) == 1
     assert [Proof(1.0, 3).text(), Proof(0.0, 9).text(), Proof(-1.0, 8).text()] == ["win in 3", "draw", "loss in 8"]
+
+
+def test_a_graph_may_be_no_deeper_than_the_root_s_actions() -> None:
+    forest = Forest(TTT, RolloutEvaluator(), UCB1(), options=SearchOptions(transpositions="states"))
+    forest.set_root(0, TTT.initial_state(), 0)
+    forest.grow(0, 40)
+    assert (forest.tree.size[0], forest.tree.visits[0, 0]) == (10, 40)
+    assert forest.tree.node_visits[0, 1:10].sum() == 39
+
+
+def test_two_wins_in_one_batch_prove_the_root_once() -> None:
+    forest = Forest(TTT, RolloutEvaluator(), UCT(), options=SearchOptions(leaves=8))
+    forest.set_root(0, state_after(TTT, [0, 8, 1, 7, 3, 5]), 0)
+    forest.grow(0, 9)
+    edges = forest.root_edges(0)
+    won = forest.tree.total[0, edges] == forest.tree.visits[0, edges]
+    assert set(forest.tree.action[0, edges][won & (forest.tree.proven[0, edges] == 1)]) == {2, 6}
+    assert (forest.tree.value[0, 0], forest.tree.floor[0, 0], forest.tree.plies[0, 0]) == (1, 1, 1)

@@ -219,6 +219,7 @@ def test_gumbel_needs_two_simulations_and_their_number() -> None:
     assert searcher.search(C4.initial_state(), Budget(9), 0).visit_counts.sum() == 9
 
 
+@pytest.mark.compiled
 def test_gumbel_noise_draws_actions_in_proportion_to_the_priors() -> None:
     # With nothing to choose between the values, the top action of g + ln P is a draw from P.
     searcher = MCTS(TTT, Constant([8, 1, 1, 1, 1, 1, 1, 1, 1]), Gumbel(num_considered=1))
@@ -250,13 +251,34 @@ def test_widening_opens_one_action_after_the_other_best_prior_first() -> None:
 def test_widening_in_random_order_is_fair() -> None:
     searcher = MCTS(TTT, Constant([1] * 9), Widening(UCT(), random_order=True))
     first = np.zeros(9)
-    for stream in range(1800):
+    for stream in range(450):
         searcher.reset()
         result = searcher.search(TTT.initial_state(), Budget(1), stream)
         first[result.actions[np.argmax(result.visit_counts)]] += 1
-    assert ((first - 200) ** 2 / 200).sum() < 26.1  # chi-square, 8 degrees of freedom, p > 0.001
+    assert ((first - 50) ** 2 / 50).sum() < 26.1  # chi-square, 8 degrees of freedom, p > 0.001
 
 
 def test_widening_gumbel_is_refused() -> None:
     with pytest.raises(ValueError, match="narrows the root's actions itself"):
         MCTS(TTT, UniformEvaluator(), Widening(Gumbel()))
+
+
+@pytest.mark.parametrize("rule", [Flat(), UCB1()])
+def test_what_never_goes_deeper_than_the_root_starts_each_search_afresh(rule: Any) -> None:
+    searcher = MCTS(TTT, RolloutEvaluator(), rule)
+    for stream in range(2):
+        assert searcher.search(TTT.initial_state(), Budget(30), stream).visit_counts.sum() == 30
+
+
+def test_a_kept_tree_keeps_its_means_over_all_moves() -> None:
+    searcher = MCTS(TTT, RolloutEvaluator(), RAVE())
+    searcher.search(TTT.initial_state(), Budget(300), 0)
+    tree = searcher.forest.tree
+    edge = 1 + int(np.flatnonzero(tree.action[0, 1:10] == 4)[0])
+    child = tree.child[0, edge]
+    before = tree.amaf_visits[0, child].copy(), tree.amaf_total[0, child].copy()
+    assert before[0].any()
+    searcher.advance(4)
+    after = searcher.forest.tree
+    np.testing.assert_array_equal(after.amaf_visits[0, 0], before[0])
+    np.testing.assert_array_equal(after.amaf_total[0, 0], before[1])
