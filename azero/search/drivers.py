@@ -55,11 +55,11 @@ def _descend(tree: Tree, b: int, spec: Spec, start: Any, path: Any, row: Any) ->
     depth, followed = begin_path(rule, tree, b, path), 1
     while True:
         depth = select(tree, b, rule, sharing, path, depth)
-        leaf = tree.edges[b, path[depth - 1]].child
-        if leaf == PENDING or (leaf >= 0 and tree.nodes[b, leaf].plies >= 0):
+        leaf = tree.edges[b, path[depth - 1]]["child"]
+        if leaf == PENDING or (leaf >= 0 and tree.nodes[b, leaf]["plies"] >= 0):
             return depth, state
         for i in range(followed, depth):
-            state = step_in_tree(sharing, rules, state, int(tree.edges[b, path[i]].action))
+            state = step_in_tree(sharing, rules, state, int(tree.edges[b, path[i]]["action"]))
         followed = depth
         if not link(sharing, rules, tree, b, path[:depth], state, row):
             return depth, state
@@ -72,15 +72,15 @@ def find_leaf(tree: Tree, b: int, slot: int, spec: Spec, start: Any, leaves: Lea
     `start` holds the rules and the state of the root.
     """
     rules = start[0]
-    leaves.stream[slot] = draw(tree.stream[b], tree.edges[b, 0].visits)
+    leaves.stream[slot] = draw(tree.stream[b], tree.edges[b, 0]["visits"])
     depth, state = _descend(tree, b, spec, start, leaves.path[slot], leaves.row[slot])
     edge = leaves.path[slot, depth - 1]
-    leaf = tree.edges[b, edge].child
+    leaf = tree.edges[b, edge]["child"]
     leaves.asks[slot], leaves.num_legal[slot] = 0, 0
     if leaf == PENDING:
         leaves.asks[slot] = -1
         return state
-    if leaf == UNPLANTED or tree.nodes[b, leaf].plies < 0:
+    if leaf == UNPLANTED or tree.nodes[b, leaf]["plies"] < 0:
         num_legal = write_legal_actions(rules, state, leaves.actions[slot])
         leaves.num_legal[slot] = num_legal
         leaves.asks[slot] = 1 if num_legal > 0 else 0
@@ -89,7 +89,7 @@ def find_leaf(tree: Tree, b: int, slot: int, spec: Spec, start: Any, leaves: Lea
     if batched:
         suppose_loss(tree, b, leaves.path[slot, :depth], 1)
         if leaf == UNPLANTED:
-            tree.edges[b, edge].child = PENDING
+            tree.edges[b, edge]["child"] = PENDING
     leaves.depth[slot] = depth
     return state
 
@@ -122,8 +122,8 @@ def forget_leaves(tree: Tree, b: int, leaves: Leaves) -> None:
         if depth > 0:
             suppose_loss(tree, b, leaves.path[slot, :depth], -1)
             edge = leaves.path[slot, depth - 1]
-            if tree.edges[b, edge].child == PENDING:
-                tree.edges[b, edge].child = UNPLANTED
+            if tree.edges[b, edge]["child"] == PENDING:
+                tree.edges[b, edge]["child"] = UNPLANTED
 
 
 @kernel
@@ -136,15 +136,15 @@ def plant_leaves(tree: Tree, trees: Any, spec: Spec, leaves: Leaves, answers: Ev
         b = trees[slot]
         path, stream = leaves.path[slot, : leaves.depth[slot]], leaves.stream[slot]
         value = values[i] if leaves.asks[slot] > 0 else leaves.outcome[slot]
-        node = tree.edges[b, path[-1]].child
+        node = tree.edges[b, path[-1]]["child"]
         if node < 0:  # in a batch another edge to the same state may just have planted it
             node = find(spec.sharing, tree, b, leaves.row[slot])
-            tree.edges[b, path[-1]].child = node
+            tree.edges[b, path[-1]]["child"] = node
         if node < 0:
             actions = leaves.actions[slot, : leaves.num_legal[slot]]
             node = expand(tree, b, path[-1], leaves.player[slot], value, actions, stream)
-            for edge in range(tree.nodes[b, node].first_edge, tree.nodes[b, node + 1].first_edge):
-                tree.edges[b, edge].prior = policy[i, tree.edges[b, edge].action]
+            for edge in range(tree.nodes[b, node]["first_edge"], tree.nodes[b, node + 1]["first_edge"]):
+                tree.edges[b, edge]["prior"] = policy[i, tree.edges[b, edge]["action"]]
             _settle_in(tree, b, spec, path, leaves.row[slot], stream)
             have_room = have_room and has_room(tree, b, num_leaves, leaves.actions.shape[1])
         i += leaves.asks[slot]
@@ -160,15 +160,17 @@ def grow_fused(tree: Tree, b: int, num_visits: int, spec: Spec, rollouts: Any, s
     path, row, buffers = scratch
     num_evaluations = 0
     while (
-        tree.edges[b, 0].visits < num_visits and tree.nodes[b, 0].plies < 0 and has_room(tree, b, 1, buffers.shape[1])
+        tree.edges[b, 0]["visits"] < num_visits
+        and tree.nodes[b, 0]["plies"] < 0
+        and has_room(tree, b, 1, buffers.shape[1])
     ):
-        stream = draw(tree.stream[b], tree.edges[b, 0].visits)
+        stream = draw(tree.stream[b], tree.edges[b, 0]["visits"])
         depth, state = _descend(tree, b, spec, start, path, row)
         edge = path[depth - 1]
-        node = tree.edges[b, edge].child
+        node = tree.edges[b, edge]["child"]
         value = 0.0
         played = buffers[FIRST_TRACE:NUM_BUFFERS]
-        if node < 0 or tree.nodes[b, node].plies < 0:
+        if node < 0 or tree.nodes[b, node]["plies"] < 0:
             num_legal = write_legal_actions(rules, state, buffers[-1])
             if num_legal > 0:
                 value = float(np.float32(mean_rollout(policy, rules, state, stream, num_rollouts, buffers)))
@@ -185,7 +187,7 @@ def grow_fused(tree: Tree, b: int, num_visits: int, spec: Spec, rollouts: Any, s
 @compilable
 def _settle_in(tree: Tree, b: int, spec: Spec, path: Any, row: Any, stream: int) -> None:
     """What else is to be done for the node at the end of the path, which was just planted."""
-    node = tree.edges[b, path[-1]].child
+    node = tree.edges[b, path[-1]]["child"]
     note_planted(spec.rule, tree, b, path)
     remember(spec.sharing, tree, b, node, row)
     arrange_edges(spec.rule, tree, b, node, stream)
@@ -194,9 +196,9 @@ def _settle_in(tree: Tree, b: int, spec: Spec, path: Any, row: Any, stream: int)
 @compilable
 def _count(tree: Tree, b: int, spec: Spec, path: Any, value: float, played: Any) -> None:
     """What every simulation ends with."""
-    leaf = tree.edges[b, path[-1]].child
-    if tree.nodes[b, leaf].plies >= 0:
-        value = tree.nodes[b, leaf].value
+    leaf = tree.edges[b, path[-1]]["child"]
+    if tree.nodes[b, leaf]["plies"] >= 0:
+        value = tree.nodes[b, leaf]["value"]
         if spec.proven_values:
             prove(tree, b, path)
     credit_actions(spec.rule, tree, b, path, value, played)
@@ -209,5 +211,5 @@ def has_room(tree: Tree, b: int, num_nodes: int, num_actions: int) -> bool:
     size = tree.size[b]
     return bool(
         size + num_nodes < tree.nodes.shape[1] - 1
-        and tree.nodes[b, size].first_edge + num_nodes * num_actions < tree.edges.shape[1]
+        and tree.nodes[b, size]["first_edge"] + num_nodes * num_actions < tree.edges.shape[1]
     )

@@ -80,7 +80,7 @@ class Forest(Generic[S]):
         self.game = game
         self.options = options
         self.num_evaluations = 0
-        self._seconds_to_enlarge = 0.0  # the last time
+        self._seconds_per_node: float | None = None  # of a tree that is enlarged, at best
         self._like = game.initial_state()
         compiled = isinstance(game, CompiledGame)
         num_fields = len(self._like) if compiled else 0  # type: ignore[arg-type]  # a NamedTuple
@@ -173,7 +173,9 @@ class Forest(Generic[S]):
 
     def seconds_to_enlarge(self, b: int, num_simulations: int) -> float:
         """About how long enlarging the trees takes, if so many simulations in tree b need it; else 0."""
-        return 0.0 if has_room(self.tree, b, num_simulations, self.game.num_actions) else 2 * self._seconds_to_enlarge
+        if has_room(self.tree, b, num_simulations, self.game.num_actions):
+            return 0.0
+        return 2 * len(self.tree.nodes[b]) * (self._seconds_per_node or 0.0)
 
     def simulations_to_settle(self, b: int, num_visits: int) -> int:
         """How many simulations it takes at least until no other action can become the most visited by `num_visits`.
@@ -241,7 +243,8 @@ class Forest(Generic[S]):
         self.tree = enlarged(self.tree, 2 * self.tree.nodes.shape[1], 2 * self.tree.edges.shape[1])
         for b in range(len(self.tree.size)):
             fill_slots(self.tree, b)
-        self._seconds_to_enlarge = time.perf_counter() - start
+        seconds = (time.perf_counter() - start) / self.tree.nodes.shape[1]
+        self._seconds_per_node = min(seconds, self._seconds_per_node or seconds)
 
     def _find_leaves(self, trees: IntArray, batched: bool) -> StateBatch[S]:
         """Descend in these trees; returns those leaves that are to be evaluated."""

@@ -59,7 +59,7 @@ class Gumbel(NamedTuple):
         best, best_score = -1, -math.inf
         for edge in range(place.first, place.last):
             score = _lag(tree, b, place.node, edge, sums)
-            if score > best_score and not tree.edges[b, edge].proven:
+            if score > best_score and not tree.edges[b, edge]["proven"]:
                 best, best_score = edge, score
         return best
 
@@ -68,7 +68,7 @@ class Gumbel(NamedTuple):
         sums = _sums(self, tree, b, place)
         scores = np.full(place.last - place.first, np.nan)
         for i, edge in enumerate(range(place.first, place.last)):
-            if tree.edges[b, edge].proven:
+            if tree.edges[b, edge]["proven"]:
                 continue
             if place.depth == 1:
                 scores[i] = _root_score(self, tree, b, edge, sums[0], sums[1])
@@ -127,7 +127,7 @@ def _sums(rule: Gumbel, tree: Tree, b: int, place: Place) -> tuple[float, float,
     num_visits = 0
     for edge in range(place.first, place.last):
         top = max(top, _logit(tree, b, edge) + scale * _q(tree, b, place.node, edge, mixed))
-        num_visits += tree.edges[b, edge].visits
+        num_visits += tree.edges[b, edge]["visits"]
     total = 0.0
     for edge in range(place.first, place.last):
         total += math.exp(_logit(tree, b, edge) + scale * _q(tree, b, place.node, edge, mixed) - top)
@@ -139,7 +139,7 @@ def _lag(tree: Tree, b: int, node: int, edge: int, sums: Any) -> float:
     """How far an edge's share of the visits is below its share in the improved policy."""
     mixed, scale, top, total, num_visits = sums
     improved = math.exp(_logit(tree, b, edge) + scale * _q(tree, b, node, edge, mixed) - top) / total
-    return float(improved - tree.edges[b, edge].visits / (1 + num_visits))
+    return float(improved - tree.edges[b, edge]["visits"] / (1 + num_visits))
 
 
 @compilable
@@ -162,8 +162,8 @@ def _root_edge(rule: Gumbel, tree: Tree, b: int, place: Place) -> int:
     mixed, scale = _scale(rule, tree, b, place.node)
     best, best_visits, best_score = -1, -1, -math.inf
     for edge in range(place.first, place.last):
-        visits = tree.edges[b, edge].visits
-        if visits > due or visits < best_visits or tree.edges[b, edge].proven:
+        visits = tree.edges[b, edge]["visits"]
+        if visits > due or visits < best_visits or tree.edges[b, edge]["proven"]:
             continue
         score = _root_score(rule, tree, b, edge, mixed, scale)
         if visits > best_visits or score > best_score:
@@ -175,7 +175,9 @@ def _root_edge(rule: Gumbel, tree: Tree, b: int, place: Place) -> int:
 def _least_visited(tree: Tree, b: int, place: Place) -> int:
     best = -1
     for edge in range(place.first, place.last):
-        if not tree.edges[b, edge].proven and (best < 0 or tree.edges[b, edge].visits < tree.edges[b, best].visits):
+        if not tree.edges[b, edge]["proven"] and (
+            best < 0 or tree.edges[b, edge]["visits"] < tree.edges[b, best]["visits"]
+        ):
             best = edge
     return best
 
@@ -184,13 +186,13 @@ def _least_visited(tree: Tree, b: int, place: Place) -> int:
 def _noise(rule: Gumbel, tree: Tree, b: int, edge: int) -> float:
     if rule.noise == 0:
         return 0.0
-    uniform = (draw(tree.stream[b], _NOISE + int(tree.edges[b, edge].action)) + 0.5) / 2.0**63
+    uniform = (draw(tree.stream[b], _NOISE + int(tree.edges[b, edge]["action"])) + 0.5) / 2.0**63
     return -rule.noise * math.log(-math.log(uniform))
 
 
 @compilable
 def _logit(tree: Tree, b: int, edge: int) -> float:
-    return math.log(max(float(tree.edges[b, edge].prior), _TINY))
+    return math.log(max(float(tree.edges[b, edge]["prior"]), _TINY))
 
 
 @compilable
@@ -198,15 +200,15 @@ def _scale(rule: Gumbel, tree: Tree, b: int, node: int) -> tuple[float, float]:
     """v_mix of a node, in [-1, 1], and what the completed q are multiplied with."""
     most = num_visits = 0
     weighted, prior = 0.0, 0.0
-    for edge in range(tree.nodes[b, node].first_edge, tree.nodes[b, node + 1].first_edge):
-        visits = tree.edges[b, edge].visits
+    for edge in range(tree.nodes[b, node]["first_edge"], tree.nodes[b, node + 1]["first_edge"]):
+        visits = tree.edges[b, edge]["visits"]
         if visits > 0:
             most = max(most, visits)
             num_visits += visits
-            weight = max(float(tree.edges[b, edge].prior), _TINY)
+            weight = max(float(tree.edges[b, edge]["prior"]), _TINY)
             prior += weight
             weighted += weight * _q(tree, b, node, edge, 0.0)
-    mixed = float(tree.nodes[b, node].value)
+    mixed = float(tree.nodes[b, node]["value"])
     if num_visits > 0:
         mixed = (mixed + num_visits * weighted / prior) / (1 + num_visits)
     return mixed, (rule.c_visit + most) * rule.c_scale / 2
@@ -215,8 +217,12 @@ def _scale(rule: Gumbel, tree: Tree, b: int, node: int) -> tuple[float, float]:
 @compilable
 def _q(tree: Tree, b: int, node: int, edge: int, mixed: float) -> float:
     """An edge's mean value, once it is proven the true one; `mixed` where it has no visit."""
-    if tree.edges[b, edge].proven:
-        child = tree.edges[b, edge].child
-        sign = 1 if tree.nodes[b, child].player == tree.nodes[b, node].player else -1
-        return sign * float(tree.nodes[b, child].value)
-    return float(tree.edges[b, edge].total / tree.edges[b, edge].visits) if tree.edges[b, edge].visits > 0 else mixed
+    if tree.edges[b, edge]["proven"]:
+        child = tree.edges[b, edge]["child"]
+        sign = 1 if tree.nodes[b, child]["player"] == tree.nodes[b, node]["player"] else -1
+        return sign * float(tree.nodes[b, child]["value"])
+    return (
+        float(tree.edges[b, edge]["total"] / tree.edges[b, edge]["visits"])
+        if tree.edges[b, edge]["visits"] > 0
+        else mixed
+    )

@@ -79,7 +79,7 @@ def credit_actions(rule: Any, tree: Tree, b: int, path: Any, value: float, playe
 @dispatched
 def node_visits(sharing: Any, tree: Tree, b: int, edge: int, node: int) -> int:
     """The visits of a node that was reached by an edge: in a tree no other leads to it."""
-    return int(tree.edges[b, edge].visits)
+    return int(tree.edges[b, edge]["visits"])
 
 
 @dispatched
@@ -88,8 +88,8 @@ def count_visit(sharing: Any, tree: Tree, b: int, edge: int, value: float, sign:
 
     `sign` is 1 if the edge's chooser is the player to move below, else -1.
     """
-    tree.edges[b, edge].visits += 1
-    tree.edges[b, edge].total += sign * value
+    tree.edges[b, edge]["visits"] += 1
+    tree.edges[b, edge]["total"] += sign * value
 
 
 @inlined
@@ -100,16 +100,16 @@ def select(tree: Tree, b: int, rule: Any, sharing: Any, path: Any, depth: int) -
     lets the tree grow.
     """
     edge = path[depth - 1]
-    node = tree.edges[b, edge].child
-    while node >= 0 and tree.nodes[b, node].plies < 0 and depth <= max_depth(rule):
+    node = tree.edges[b, edge]["child"]
+    while node >= 0 and tree.nodes[b, node]["plies"] < 0 and depth <= max_depth(rule):
         if depth == len(path):
             raise ValueError("a game went on beyond its max_game_length")
-        first, last = tree.nodes[b, node].first_edge, tree.nodes[b, node + 1].first_edge
+        first, last = tree.nodes[b, node]["first_edge"], tree.nodes[b, node + 1]["first_edge"]
         place = Place(node, first, last, node_visits(sharing, tree, b, edge, node), depth)
         edge = choose_edge(rule, tree, b, place, path)
         path[depth] = edge
         depth += 1
-        node = tree.edges[b, edge].child
+        node = tree.edges[b, edge]["child"]
     return depth
 
 
@@ -123,23 +123,23 @@ def expand(tree: Tree, b: int, edge: int, player: int, value: float, actions: An
     """
     node: int = tree.size[b]
     tree.size[b] = node + 1
-    tree.edges[b, edge].child = node
+    tree.edges[b, edge]["child"] = node
     num_actions = len(actions)
-    tree.nodes[b, node].player = player
-    tree.nodes[b, node].value = value
-    tree.nodes[b, node].floor = -1.0
-    tree.nodes[b, node].plies = -1 if num_actions > 0 else 0
-    first = tree.nodes[b, node].first_edge
-    tree.nodes[b, node + 1].first_edge = first + num_actions
+    tree.nodes[b, node]["player"] = player
+    tree.nodes[b, node]["value"] = value
+    tree.nodes[b, node]["floor"] = -1.0
+    tree.nodes[b, node]["plies"] = -1 if num_actions > 0 else 0
+    first = tree.nodes[b, node]["first_edge"]
+    tree.nodes[b, node + 1]["first_edge"] = first + num_actions
     turn = below(draw(stream, _FIRST_ACTION), num_actions) if num_actions > 0 else 0
     for i in range(num_actions):
         turned = i + turn if i + turn < num_actions else i + turn - num_actions
-        tree.edges[b, first + i].total = 0.0
-        tree.edges[b, first + i].visits = 0
-        tree.edges[b, first + i].child = UNPLANTED
-        tree.edges[b, first + i].prior = 1.0 / num_actions
-        tree.edges[b, first + i].action = actions[turned]
-        tree.edges[b, first + i].proven = 0
+        tree.edges[b, first + i]["total"] = 0.0
+        tree.edges[b, first + i]["visits"] = 0
+        tree.edges[b, first + i]["child"] = UNPLANTED
+        tree.edges[b, first + i]["prior"] = 1.0 / num_actions
+        tree.edges[b, first + i]["action"] = actions[turned]
+        tree.edges[b, first + i]["proven"] = 0
     return node
 
 
@@ -152,44 +152,44 @@ def prove(tree: Tree, b: int, path: Any) -> None:
     proven action is a floor under the state's value (Cazenave, Saffidine 2010).
     """
     for i in range(len(path) - 1, 0, -1):
-        node = tree.edges[b, path[i]].child
-        if tree.nodes[b, node].plies < 0:
+        node = tree.edges[b, path[i]]["child"]
+        if tree.nodes[b, node]["plies"] < 0:
             return
-        parent = tree.edges[b, path[i - 1]].child
-        tree.edges[b, path[i]].proven = 1
+        parent = tree.edges[b, path[i - 1]]["child"]
+        tree.edges[b, path[i]]["proven"] = 1
         value = (
-            tree.nodes[b, node].value
-            if tree.nodes[b, parent].player == tree.nodes[b, node].player
-            else -tree.nodes[b, node].value
+            tree.nodes[b, node]["value"]
+            if tree.nodes[b, parent]["player"] == tree.nodes[b, node]["player"]
+            else -tree.nodes[b, node]["value"]
         )
-        tree.nodes[b, parent].floor = max(value, tree.nodes[b, parent].floor)
-        if tree.nodes[b, parent].plies >= 0:
+        tree.nodes[b, parent]["floor"] = max(value, tree.nodes[b, parent]["floor"])
+        if tree.nodes[b, parent]["plies"] >= 0:
             continue
         if value >= 1:
-            tree.nodes[b, parent].value = value
-            tree.nodes[b, parent].plies = min(tree.nodes[b, node].plies + 1, _MAX_PLIES)
+            tree.nodes[b, parent]["value"] = value
+            tree.nodes[b, parent]["plies"] = min(tree.nodes[b, node]["plies"] + 1, _MAX_PLIES)
         else:
             _prove_by_all_actions(tree, b, parent)
 
 
 @compilable
 def _prove_by_all_actions(tree: Tree, b: int, node: int) -> None:
-    floor, plies = tree.nodes[b, node].floor, -1
-    for edge in range(tree.nodes[b, node].first_edge, tree.nodes[b, node + 1].first_edge):
-        if not tree.edges[b, edge].proven:
+    floor, plies = tree.nodes[b, node]["floor"], -1
+    for edge in range(tree.nodes[b, node]["first_edge"], tree.nodes[b, node + 1]["first_edge"]):
+        if not tree.edges[b, edge]["proven"]:
             return
-        child = tree.edges[b, edge].child
+        child = tree.edges[b, edge]["child"]
         value = (
-            tree.nodes[b, child].value
-            if tree.nodes[b, child].player == tree.nodes[b, node].player
-            else -tree.nodes[b, child].value
+            tree.nodes[b, child]["value"]
+            if tree.nodes[b, child]["player"] == tree.nodes[b, node]["player"]
+            else -tree.nodes[b, child]["value"]
         )
         if value == floor:
-            length = tree.nodes[b, child].plies
+            length = tree.nodes[b, child]["plies"]
             better = length < plies if floor > 0 else length > plies
             plies = length if plies < 0 or better else plies
-    tree.nodes[b, node].value = floor
-    tree.nodes[b, node].plies = min(plies + 1, _MAX_PLIES)
+    tree.nodes[b, node]["value"] = floor
+    tree.nodes[b, node]["plies"] = min(plies + 1, _MAX_PLIES)
 
 
 @compilable
@@ -198,14 +198,14 @@ def backup(tree: Tree, b: int, sharing: Any, path: Any, value: float) -> None:
 
     On the way up a proven state has its proven value, and no state is worth less than its floor.
     """
-    node = tree.edges[b, path[-1]].child
+    node = tree.edges[b, path[-1]]["child"]
     for i in range(len(path) - 1, -1, -1):
-        parent = tree.edges[b, path[i - 1 if i > 0 else 0]].child
-        if tree.nodes[b, node].plies >= 0:
-            value = tree.nodes[b, node].value
-        elif value < tree.nodes[b, node].floor:
-            value = tree.nodes[b, node].floor
-        sign = 1 if tree.nodes[b, parent].player == tree.nodes[b, node].player else -1
+        parent = tree.edges[b, path[i - 1 if i > 0 else 0]]["child"]
+        if tree.nodes[b, node]["plies"] >= 0:
+            value = tree.nodes[b, node]["value"]
+        elif value < tree.nodes[b, node]["floor"]:
+            value = tree.nodes[b, node]["floor"]
+        sign = 1 if tree.nodes[b, parent]["player"] == tree.nodes[b, node]["player"] else -1
         count_visit(sharing, tree, b, path[i], value, sign)
         value *= sign
         node = parent
@@ -218,8 +218,8 @@ def suppose_loss(tree: Tree, b: int, path: Any, num_visits: int) -> None:
     The virtual loss of Chaslot, Winands, van den Herik 2008: it turns the next simulations of the batch elsewhere.
     """
     for edge in path:
-        tree.edges[b, edge].visits += num_visits
-        tree.edges[b, edge].total -= num_visits
+        tree.edges[b, edge]["visits"] += num_visits
+        tree.edges[b, edge]["total"] -= num_visits
 
 
 @kernel
@@ -231,37 +231,37 @@ def copy_subtree(tree: Tree, b: int, edge: int, target: Tree, order: Any) -> Non
     """
     old_number, new_number = order[0], order[1]
     new_number[: tree.size[b]] = -1
-    root = tree.edges[b, edge].child
+    root = tree.edges[b, edge]["child"]
     old_number[0], new_number[root] = root, 0
-    target.edges[0, 0].visits, target.edges[0, 0].child = tree.edges[b, edge].visits, 0
-    sign = 1 if tree.nodes[b, root].player == tree.nodes[b, 0].player else -1
-    target.edges[0, 0].total = sign * tree.edges[b, edge].total
+    target.edges[0, 0]["visits"], target.edges[0, 0]["child"] = tree.edges[b, edge]["visits"], 0
+    sign = 1 if tree.nodes[b, root]["player"] == tree.nodes[b, 0]["player"] else -1
+    target.edges[0, 0]["total"] = sign * tree.edges[b, edge]["total"]
     size, copied = 1, 0
     while copied < size:
         node = old_number[copied]
         _copy_node(tree, b, node, target, copied)
         first, shift = (
-            tree.nodes[b, node].first_edge,
-            target.nodes[0, copied].first_edge - tree.nodes[b, node].first_edge,
+            tree.nodes[b, node]["first_edge"],
+            target.nodes[0, copied]["first_edge"] - tree.nodes[b, node]["first_edge"],
         )
-        for old in range(first, tree.nodes[b, node + 1].first_edge):
-            child = tree.edges[b, old].child
+        for old in range(first, tree.nodes[b, node + 1]["first_edge"]):
+            child = tree.edges[b, old]["child"]
             if child >= 0 and new_number[child] < 0:
                 old_number[size], new_number[child] = child, size
                 size += 1
             _copy_edge(tree, b, old, target, old + shift)
-            target.edges[0, old + shift].child = new_number[child] if child >= 0 else UNPLANTED
-        target.nodes[0, copied + 1].first_edge = tree.nodes[b, node + 1].first_edge + shift
+            target.edges[0, old + shift]["child"] = new_number[child] if child >= 0 else UNPLANTED
+        target.nodes[0, copied + 1]["first_edge"] = tree.nodes[b, node + 1]["first_edge"] + shift
         copied += 1
     target.size[0] = size
 
 
 @compilable
 def _copy_node(tree: Tree, b: int, old: int, target: Tree, new: int) -> None:
-    target.nodes[0, new].value = tree.nodes[b, old].value
-    target.nodes[0, new].floor = tree.nodes[b, old].floor
-    target.nodes[0, new].player = tree.nodes[b, old].player
-    target.nodes[0, new].plies = tree.nodes[b, old].plies
+    target.nodes[0, new]["value"] = tree.nodes[b, old]["value"]
+    target.nodes[0, new]["floor"] = tree.nodes[b, old]["floor"]
+    target.nodes[0, new]["player"] = tree.nodes[b, old]["player"]
+    target.nodes[0, new]["plies"] = tree.nodes[b, old]["plies"]
     if tree.state.shape[1] > 0:
         for i in range(tree.state.shape[2]):
             target.state[0, new, i] = tree.state[b, old, i]
@@ -275,11 +275,11 @@ def _copy_node(tree: Tree, b: int, old: int, target: Tree, new: int) -> None:
 
 @compilable
 def _copy_edge(tree: Tree, b: int, old: int, target: Tree, new: int) -> None:
-    target.edges[0, new].total = tree.edges[b, old].total
-    target.edges[0, new].visits = tree.edges[b, old].visits
-    target.edges[0, new].prior = tree.edges[b, old].prior
-    target.edges[0, new].action = tree.edges[b, old].action
-    target.edges[0, new].proven = tree.edges[b, old].proven
+    target.edges[0, new]["total"] = tree.edges[b, old]["total"]
+    target.edges[0, new]["visits"] = tree.edges[b, old]["visits"]
+    target.edges[0, new]["prior"] = tree.edges[b, old]["prior"]
+    target.edges[0, new]["action"] = tree.edges[b, old]["action"]
+    target.edges[0, new]["proven"] = tree.edges[b, old]["proven"]
 
 
 @kernel
@@ -287,14 +287,14 @@ def subtree_size(tree: Tree, b: int, edge: int, order: Any) -> int:
     """How many nodes are below `edge` of the root, the one it leads to included; `order` is scratch, int32[2, N]."""
     found, seen = order[0], order[1]
     seen[: tree.size[b]] = 0
-    found[0] = tree.edges[b, edge].child
+    found[0] = tree.edges[b, edge]["child"]
     seen[found[0]] = 1
     size, looked_at = 1, 0
     while looked_at < size:
         node = found[looked_at]
         looked_at += 1
-        for old in range(tree.nodes[b, node].first_edge, tree.nodes[b, node + 1].first_edge):
-            child = tree.edges[b, old].child
+        for old in range(tree.nodes[b, node]["first_edge"], tree.nodes[b, node + 1]["first_edge"]):
+            child = tree.edges[b, old]["child"]
             if child >= 0 and not seen[child]:
                 found[size], seen[child] = child, 1
                 size += 1

@@ -37,12 +37,12 @@ class PUCT(NamedTuple):
         best, untried = -1, -1  # the first of the best visited edges, and of the unvisited ones with the largest prior
         best_score, untried_prior = -math.inf, -1.0
         for edge in range(place.first, place.last):
-            visits, prior = tree.edges[b, edge].visits, float(tree.edges[b, edge].prior)
+            visits, prior = tree.edges[b, edge]["visits"], float(tree.edges[b, edge]["prior"])
             if visits == 0:
                 if prior > untried_prior:
                     untried, untried_prior = edge, prior
                 continue
-            if tree.edges[b, edge].proven:
+            if tree.edges[b, edge]["proven"]:
                 continue
             score = _score(tree, b, edge, exploration, forced, 0.0)
             if score > best_score:
@@ -59,7 +59,7 @@ class PUCT(NamedTuple):
         forced = self.forced_visits * place.num_visits if place.depth == 1 else 0.0
         presumed = _presumed(self, tree, b, place)
         scores = [
-            math.nan if tree.edges[b, edge].proven else _score(tree, b, edge, exploration, forced, presumed)
+            math.nan if tree.edges[b, edge]["proven"] else _score(tree, b, edge, exploration, forced, presumed)
             for edge in range(place.first, place.last)
         ]
         return np.array(scores)
@@ -97,21 +97,21 @@ def _exploration(c_puct: float, c_base: float, num_visits: int) -> float:
 @compilable
 def _score(tree: Tree, b: int, edge: int, exploration: float, forced: float, presumed: float) -> float:
     """What edges are compared by; `presumed` is Q without a visit."""
-    visits, prior = int(tree.edges[b, edge].visits), float(tree.edges[b, edge].prior)
+    visits, prior = int(tree.edges[b, edge]["visits"]), float(tree.edges[b, edge]["prior"])
     if 0 < visits * visits < forced * prior:
         return math.inf
-    q = tree.edges[b, edge].total / visits if visits > 0 else presumed
+    q = tree.edges[b, edge]["total"] / visits if visits > 0 else presumed
     return float(q + exploration * prior / (1 + visits))
 
 
 @compilable
 def _presumed(rule: PUCT, tree: Tree, b: int, place: Place) -> float:
     """The Q of an unvisited edge."""
-    total, visited_prior = float(tree.nodes[b, place.node].value), 0.0
+    total, visited_prior = float(tree.nodes[b, place.node]["value"]), 0.0
     for edge in range(place.first, place.last):
-        if tree.edges[b, edge].visits > 0:
-            total += tree.edges[b, edge].total
-            visited_prior += float(tree.edges[b, edge].prior)
+        if tree.edges[b, edge]["visits"] > 0:
+            total += tree.edges[b, edge]["total"]
+            visited_prior += float(tree.edges[b, edge]["prior"])
     mean, at_root = total / place.num_visits, place.depth == 1
     value, reduction = rule.fpu_value, rule.fpu_reduction
     if at_root and not math.isnan(rule.root_fpu_reduction):

@@ -40,7 +40,7 @@ class RAVE(NamedTuple):
         means = _means(self, tree, b, place, path)
         best, best_score = -1, -math.inf
         for edge in range(place.first, place.last):
-            if tree.edges[b, edge].proven:
+            if tree.edges[b, edge]["proven"]:
                 continue
             score = _score(self, tree, b, edge, means)
             if score > best_score:
@@ -52,7 +52,7 @@ class RAVE(NamedTuple):
         means = _means(self, tree, b, place, path)
         edges = range(place.first, place.last)
         return np.array(
-            [math.nan if tree.edges[b, edge].proven else _score(self, tree, b, edge, means) for edge in edges]
+            [math.nan if tree.edges[b, edge]["proven"] else _score(self, tree, b, edge, means) for edge in edges]
         )
 
     def arrange_edges(self, tree: Tree, b: int, node: int, stream: int) -> None:
@@ -64,10 +64,10 @@ class RAVE(NamedTuple):
     def credit_actions(self, tree: Tree, b: int, path: Any, value: float, played: Any) -> None:
         """At every node of the path, count what either player did from there on, in the tree and in the rollout."""
         num_actions = tree.amaf_visits.shape[2] // 2
-        leaf_player = tree.nodes[b, tree.edges[b, path[-1]].child].player
+        leaf_player = tree.nodes[b, tree.edges[b, path[-1]]["child"]]["player"]
         for i in range(len(path) - 1, 0, -1):
-            node = tree.edges[b, path[i - 1]].child
-            played[tree.nodes[b, node].player, tree.edges[b, path[i]].action] = 1
+            node = tree.edges[b, path[i - 1]]["child"]
+            played[tree.nodes[b, node]["player"], tree.edges[b, path[i]]["action"]] = 1
             for player in range(2):
                 worth = value if player == leaf_player else -value
                 for action in range(num_actions):
@@ -85,18 +85,23 @@ def _means(rule: RAVE, tree: Tree, b: int, place: Place, path: Any) -> tuple[flo
     k = rule.equivalence
     beta = math.sqrt(k / (3 * place.num_visits + k)) if k > 0 else 0.0
     source = _source(tree, b, path, place.depth, rule.ref)
-    return beta, math.log(place.num_visits), source, tree.nodes[b, place.node].player * (tree.amaf_visits.shape[2] // 2)
+    return (
+        beta,
+        math.log(place.num_visits),
+        source,
+        tree.nodes[b, place.node]["player"] * (tree.amaf_visits.shape[2] // 2),
+    )
 
 
 @compilable
 def _score(rule: RAVE, tree: Tree, b: int, edge: int, means: Any) -> float:
     beta, log_visits, source, offset = means
-    visits, action = tree.edges[b, edge].visits, offset + tree.edges[b, edge].action
+    visits, action = tree.edges[b, edge]["visits"], offset + tree.edges[b, edge]["action"]
     amaf_visits = tree.amaf_visits[b, source, action]
     if visits == 0 and amaf_visits == 0:
         return math.inf
     weight = 0.0 if amaf_visits == 0 else beta if visits > 0 else 1.0
-    q = (1 + tree.edges[b, edge].total / max(visits, 1)) / 2
+    q = (1 + tree.edges[b, edge]["total"] / max(visits, 1)) / 2
     amaf = (1 + tree.amaf_total[b, source, action] / max(amaf_visits, 1)) / 2
     return float((1 - weight) * q + weight * amaf + rule.c * math.sqrt(log_visits / max(visits, 1)))
 
@@ -105,6 +110,6 @@ def _score(rule: RAVE, tree: Tree, b: int, edge: int, means: Any) -> float:
 def _source(tree: Tree, b: int, path: Any, depth: int, ref: int) -> int:
     """The closest node, up from the end of the path, that has `ref` visits; else the root."""
     i = depth - 1
-    while i > 0 and tree.edges[b, path[i]].visits < ref:
+    while i > 0 and tree.edges[b, path[i]]["visits"] < ref:
         i -= 1
-    return int(tree.edges[b, path[i]].child)
+    return int(tree.edges[b, path[i]]["child"])

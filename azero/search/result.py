@@ -179,18 +179,18 @@ def _own_actions(forest: Forest[Any], state: Any, actions: Sequence[int]) -> Ite
 @kernel
 def _write_principal_variation(tree: Tree, b: int, actions: Any) -> int:
     """Follow the most visited edge, of several the one with the higher total; returns how many there are."""
-    node, length = tree.edges[b, 0].child, 0
+    node, length = tree.edges[b, 0]["child"], 0
     while node >= 0:
         best, visits, total = -1, 0, 0.0
-        for edge in range(tree.nodes[b, node].first_edge, tree.nodes[b, node + 1].first_edge):
-            n, w = tree.edges[b, edge].visits, tree.edges[b, edge].total
+        for edge in range(tree.nodes[b, node]["first_edge"], tree.nodes[b, node + 1]["first_edge"]):
+            n, w = tree.edges[b, edge]["visits"], tree.edges[b, edge]["total"]
             if n > visits or (n == visits > 0 and w >= total):
                 best, visits, total = edge, n, w
         if best < 0:
             break
-        actions[length] = tree.edges[b, best].action
+        actions[length] = tree.edges[b, best]["action"]
         length += 1
-        node = tree.edges[b, best].child
+        node = tree.edges[b, best]["child"]
     return length
 
 

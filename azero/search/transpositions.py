@@ -56,24 +56,24 @@ class Shared(NamedTuple):
 
     def count_visit(self, tree: Tree, b: int, edge: int, value: float, sign: int) -> None:
         """The edge's mean becomes that of its node, by whatever edges its simulations came."""
-        node = tree.edges[b, edge].child
+        node = tree.edges[b, edge]["child"]
         tree.node_visits[b, node] += 1
         tree.node_total[b, node] += value
-        tree.edges[b, edge].visits += 1
-        visits, all_visits = tree.edges[b, edge].visits, tree.node_visits[b, node]
+        tree.edges[b, edge]["visits"] += 1
+        visits, all_visits = tree.edges[b, edge]["visits"], tree.node_visits[b, node]
         share = 1.0 if visits == all_visits else visits / all_visits
-        tree.edges[b, edge].total = sign * share * tree.node_total[b, node]
+        tree.edges[b, edge]["total"] = sign * share * tree.node_total[b, node]
 
     def link(self, rules: Any, tree: Tree, b: int, path: Any, state: Any, row: Any) -> bool:
         """See the function."""
-        if tree.edges[b, path[-1]].child >= 0:
+        if tree.edges[b, path[-1]]["child"] >= 0:
             return False
         write_key(rules, state, row[:-1])
         node = find(self, tree, b, row)
         if node < 0:
             return False
         _check_acyclic(tree.edges, b, path, node)
-        tree.edges[b, path[-1]].child = node
+        tree.edges[b, path[-1]]["child"] = node
         return True
 
     def find(self, tree: Tree, b: int, row: Any) -> int:
@@ -105,7 +105,7 @@ class SharedBySymmetry(Shared):
 @kernel
 def _check_acyclic(edges: Any, b: int, path: Any, node: int) -> None:
     for i in range(len(path) - 1):
-        if edges[b, path[i]].child == node:
+        if edges[b, path[i]]["child"] == node:
             raise ValueError("this game can come back to an earlier state, so its states form no acyclic graph")
 
 

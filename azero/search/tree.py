@@ -28,12 +28,12 @@ UNPLANTED, PENDING = -1, -2  # in place of a child: not evaluated; being evaluat
 class Tree(NamedTuple):
     """Records of nodes and edges, so that what is used together lies together in memory; then what few searches need.
 
-    Kernels use the fields of a record, as in `tree.edges[b, edge].visits`, at known distances from one address.
+    Kernels use the fields of a record, as in `tree.edges[b, edge]["visits"]`, at known distances from one address.
     Python sees each field as an array, as in `tree.visits[b, edge]`.
     """
 
-    nodes: "np.recarray[Any, Any]"  # [B, N + 1]: see the first five properties
-    edges: "np.recarray[Any, Any]"  # [B, E]: see the others
+    nodes: npt.NDArray[Any]  # records[B, N + 1]: see the first five properties
+    edges: npt.NDArray[Any]  # records[B, E]: see the others
     size: IntArray  # int32[B]: nodes planted
     stream: npt.NDArray[np.int64]  # int64[B]: the randomness of the search (see `azero._jit.draw`)
     state: npt.NDArray[np.int64]  # int64[B, N, F] with transpositions: the packed states of the nodes
@@ -118,8 +118,8 @@ def allocate(num_trees: int, num_nodes: int, num_edges: int, columns: Columns = 
     num_states = num_nodes + 1 if columns.state else 0
     num_amaf = num_nodes + 1 if columns.amaf else 0
     tree = Tree(
-        nodes=np.zeros((num_trees, num_nodes + 1), _NODE).view(np.recarray),
-        edges=np.zeros((num_trees, num_edges), _EDGE).view(np.recarray),
+        nodes=np.zeros((num_trees, num_nodes + 1), _NODE),
+        edges=np.zeros((num_trees, num_edges), _EDGE),
         size=np.zeros(num_trees, np.int32),
         stream=np.zeros(num_trees, np.int64),
         state=np.zeros((num_trees, num_states, columns.state), np.int64),

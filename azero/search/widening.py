@@ -40,24 +40,24 @@ class Widening(NamedTuple):
 
     def arrange_edges(self, tree: Tree, b: int, node: int, stream: int) -> None:
         """Sort the edges by their priors, or shuffle them."""
-        first, last = int(tree.nodes[b, node].first_edge), int(tree.nodes[b, node + 1].first_edge)
+        first, last = int(tree.nodes[b, node]["first_edge"]), int(tree.nodes[b, node + 1]["first_edge"])
         for edge in range(first + 1, last):
-            prior, action = tree.edges[b, edge].prior, tree.edges[b, edge].action
+            prior, action = tree.edges[b, edge]["prior"], tree.edges[b, edge]["action"]
             place = edge
             if self.random_order:
                 place = first + below(draw(stream, _ORDER + edge - first), edge - first + 1)
-                tree.edges[b, edge].prior, tree.edges[b, edge].action = (
-                    tree.edges[b, place].prior,
-                    tree.edges[b, place].action,
+                tree.edges[b, edge]["prior"], tree.edges[b, edge]["action"] = (
+                    tree.edges[b, place]["prior"],
+                    tree.edges[b, place]["action"],
                 )
             else:
-                while place > first and tree.edges[b, place - 1].prior < prior:
-                    tree.edges[b, place].prior, tree.edges[b, place].action = (
-                        tree.edges[b, place - 1].prior,
-                        tree.edges[b, place - 1].action,
+                while place > first and tree.edges[b, place - 1]["prior"] < prior:
+                    tree.edges[b, place]["prior"], tree.edges[b, place]["action"] = (
+                        tree.edges[b, place - 1]["prior"],
+                        tree.edges[b, place - 1]["action"],
                     )
                     place -= 1
-            tree.edges[b, place].prior, tree.edges[b, place].action = prior, action
+            tree.edges[b, place]["prior"], tree.edges[b, place]["action"] = prior, action
         arrange_edges(self.rule, tree, b, node, stream)
 
     def credit_actions(self, tree: Tree, b: int, path: Any, value: float, played: Any) -> None:
@@ -94,7 +94,7 @@ def _opened(rule: Widening, tree: Tree, b: int, place: Place) -> Place:
     num_open = max(1, int(rule.k * place.num_visits**rule.alpha))
     last = place.first
     while last < place.last and num_open > 0:
-        if not tree.edges[b, last].proven:
+        if not tree.edges[b, last]["proven"]:
             num_open -= 1
         last += 1
     return Place(place.node, place.first, last, place.num_visits, place.depth)

@@ -256,7 +256,7 @@ def test_a_time_limit_holds_while_the_tree_is_enlarged() -> None:
     searcher.search(C4.initial_state(), Budget(seconds=0.05), 0)
     assert searcher.forest.seconds_to_enlarge(0, 10**9) > 0
     assert searcher.forest.seconds_to_enlarge(0, 1) == 0
-    searcher.forest._seconds_to_enlarge = 3600.0  # an enlargement that would last too long is not begun
+    searcher.forest._seconds_per_node = 3600.0  # an enlargement that would last too long is not begun
     searcher.reset()
     start = time.perf_counter()
     result = searcher.search(C4.initial_state(), Budget(seconds=0.02), 0)
