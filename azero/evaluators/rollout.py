@@ -137,6 +137,10 @@ class PlainRules(Generic[S]):
         self._symmetries = [symmetry.state for symmetry in game.symmetries()]
         self._numbers: dict[S, int] = {}
 
+    def forget(self) -> None:
+        """Number states anew."""
+        self._numbers.clear()
+
     def canonical(self, state: S) -> S:
         """See `azero.games.compiled.canonical`."""
         return min((state, *(move(state) for move in self._symmetries)), key=repr)

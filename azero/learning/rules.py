@@ -25,7 +25,7 @@ class SearchSettings:
     """How self-play and the measuring matches search: by PUCT or Gumbel, each with its own options."""
 
     rule: str = "puct"  # puct; or gumbel, which learns from few simulations: search=gumbel sets what goes with it
-    c_puct: float = 1.25  # puct: exploration, >= 0, for values in [-1, 1]; AlphaZero: 1.25
+    c_puct: float = 1.25  # puct: exploration, >= 0, for values in [-1, 1]; AlphaZero: 2.5
     fpu_reduction: float = 0.2  # puct: how much worse an untried action is presumed to be, 0 to 2; KataGo: 0.2
     fpu_value: float | None = None  # puct: or what it is presumed to be worth, -1 to 1; AlphaZero: -1, a loss
     root_fpu_reduction: float | None = None  # puct: the same at the root, 0 to 2; null: as elsewhere. KataGo: 0.1

@@ -115,12 +115,17 @@ class Series:
             return []
         try:
             return read_records(self._path, self.game)
-        except ValueError:
+        except ValueError as error:
             text = self._path.read_bytes()
-            last = max(text.rfind(b"\n[game "), 0)
-            with self._path.open("r+b") as file:
-                file.truncate(last + (last > 0))
-            return read_records(self._path, self.game)
+            whole = self._path.with_suffix(".whole")
+            whole.write_bytes(text[: text.rfind(b"\n[game ") + 1])
+            try:
+                records = read_records(whole, self.game)
+            except ValueError:  # the fault is in another game: the file is left as it is
+                whole.unlink()
+                raise error from None
+            whole.replace(self._path)
+            return records
 
 
 def _code_digest() -> str:

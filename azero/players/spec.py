@@ -143,6 +143,8 @@ def _searching(values: dict[str, Any], rule: Any) -> _Maker:
 
 def _player(values: dict[str, Any], rule: Any, evaluator: Callable[[Game[Any]], Evaluator]) -> _Maker:
     budget = _budget(values)
+    if "widening" in values and values.get("children") == "all":
+        raise ValueError("children=all is the opposite of widening")
     if "widening" in values:
         rule = Widening(rule, values["widening"])
     options = SearchOptions(
@@ -228,6 +230,8 @@ def _budget(values: dict[str, Any]) -> Budget:
     early = values.get("early", False)
     if early and values.get("choice", "visits") != "visits":
         raise ValueError("early compares visits, so the choice must be by visits")
+    if early and values.get("threads", 1) > 1:
+        raise ValueError("early compares the visits of one tree, so it takes one thread")
     return Budget(values.get("simulations"), values.get("seconds"), early)
 
 

@@ -127,8 +127,8 @@ def forget_leaves(tree: Tree, b: int, leaves: Leaves) -> None:
 
 
 @kernel
-def plant_leaves(tree: Tree, trees: Any, spec: Spec, leaves: Leaves, answers: Evaluation, num_leaves: int) -> bool:
-    """Plant the new leaves and back all of them up; returns whether each tree has room for as many again."""
+def plant_leaves(tree: Tree, trees: Any, spec: Spec, leaves: Leaves, answers: Evaluation) -> bool:
+    """Plant the new leaves and back all of them up; returns whether each tree has room for another node."""
     policy, values = answers
     have_room = True
     i = 0  # in the evaluator's answers
@@ -146,7 +146,7 @@ def plant_leaves(tree: Tree, trees: Any, spec: Spec, leaves: Leaves, answers: Ev
             for edge in range(tree.nodes[b, node]["first_edge"], tree.nodes[b, node + 1]["first_edge"]):
                 tree.edges[b, edge]["prior"] = policy[i, tree.edges[b, edge]["action"]]
             _settle_in(tree, b, spec, path, leaves.row[slot], stream)
-            have_room = have_room and has_room(tree, b, num_leaves, leaves.actions.shape[1])
+            have_room = have_room and has_room(tree, b, 1, leaves.actions.shape[1])
         i += leaves.asks[slot]
         _count(tree, b, spec, path, value, leaves.played[slot])
     return have_room

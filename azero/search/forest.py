@@ -129,6 +129,8 @@ class Forest(Generic[S]):
     def set_root(self, b: int, state: S, stream: int) -> None:
         """Empty tree b and make `state`, which must not be terminal, its root; `stream` is the search's randomness."""
         clear(self.tree, b)
+        if isinstance(self._rules, PlainRules) and len(self.roots) == 1:
+            self._rules.forget()
         self._place_root(b, state)
         self.set_stream(b, stream)
 
@@ -180,12 +182,17 @@ class Forest(Generic[S]):
     def simulations_to_settle(self, b: int, num_visits: int) -> int:
         """How many simulations it takes at least until no other action can become the most visited by `num_visits`.
 
-        0 when that is so already, or nothing is left to search. What is proven meanwhile may still change the choice.
+        0 when that is so already, or nothing is left to search. A proof may still change the choice meanwhile.
         """
-        visits = np.sort(self.tree.visits[b, self.root_edges(b)])[::-1]
+        edges = self.root_edges(b)
         left = num_visits - int(self.tree.visits[b, 0])
-        lead = int(visits[0] - visits[1]) if len(visits) > 1 else left
-        return 0 if left <= 0 or lead > left or self.is_proven(b) else (left - lead) // 2 + 1
+        visits = np.sort(self.tree.visits[b, edges][self.tree.proven[b, edges] == 0])[::-1]
+        if left <= 0 or self.is_proven(b):
+            return 0
+        if self.tree.floor[b, 0] > -1:  # what is proven competes by its value
+            return left
+        lead = int(visits[0] - visits[1]) if len(visits) > 1 else left + 1
+        return 0 if lead > left else (left - lead) // 2 + 1
 
     def simulate(self, trees: IntArray) -> None:
         """The stepped driver: one simulation in each of these trees, int32[M], all different.
@@ -200,6 +207,8 @@ class Forest(Generic[S]):
         Those before it in the batch count as lost until they are evaluated; the batch ends early where a simulation
         comes to a leaf that is in it already.
         """
+        while not has_room(self.tree, b, num_leaves, self.game.num_actions):
+            self._enlarge()
         trees = np.full(num_leaves, b, np.int32)
         self._leaves.depth[:] = 0
         try:
@@ -238,7 +247,7 @@ class Forest(Generic[S]):
                 self._enlarge()
 
     def _enlarge(self) -> None:
-        """Make room in all trees, each of which can always take as many nodes as a call may find leaves."""
+        """Make twice the room in all trees, each of which can always take one node more."""
         start = time.perf_counter()
         self.tree = enlarged(self.tree, 2 * self.tree.nodes.shape[1], 2 * self.tree.edges.shape[1])
         for b in range(len(self.tree.size)):
@@ -283,7 +292,7 @@ class Forest(Generic[S]):
         return evaluation
 
     def _plant(self, trees: IntArray, evaluation: Evaluation) -> None:
-        if not plant_leaves(self.tree, trees, self._spec, self._leaves, evaluation, self.options.leaves):
+        if not plant_leaves(self.tree, trees, self._spec, self._leaves, evaluation):
             self._enlarge()
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from azero._jit import compilable, draw
 from azero.search.kernels import Place
 from azero.search.tree import Tree
+from azero.search.uct import least_visited
 
 _NOISE = 1 << 43  # counters in a search's stream, beyond all others, one for each action
 _TINY = 1e-37  # the least prior, so that it has a logarithm
@@ -168,18 +169,7 @@ def _root_edge(rule: Gumbel, tree: Tree, b: int, place: Place) -> int:
         score = _root_score(rule, tree, b, edge, mixed, scale)
         if visits > best_visits or score > best_score:
             best, best_visits, best_score = edge, visits, score
-    return best if best >= 0 else _least_visited(tree, b, place)
-
-
-@compilable
-def _least_visited(tree: Tree, b: int, place: Place) -> int:
-    best = -1
-    for edge in range(place.first, place.last):
-        if not tree.edges[b, edge]["proven"] and (
-            best < 0 or tree.edges[b, edge]["visits"] < tree.edges[b, best]["visits"]
-        ):
-            best = edge
-    return best
+    return best if best >= 0 else least_visited(tree, b, place)
 
 
 @compilable

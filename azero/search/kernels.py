@@ -103,7 +103,7 @@ def select(tree: Tree, b: int, rule: Any, sharing: Any, path: Any, depth: int) -
     node = tree.edges[b, edge]["child"]
     while node >= 0 and tree.nodes[b, node]["plies"] < 0 and depth <= max_depth(rule):
         if depth == len(path):
-            raise ValueError("a game went on beyond its max_game_length")
+            raise ValueError("a game went on beyond its max_game_length, or came back to an earlier state")
         first, last = tree.nodes[b, node]["first_edge"], tree.nodes[b, node + 1]["first_edge"]
         place = Place(node, first, last, node_visits(sharing, tree, b, edge, node), depth)
         edge = choose_edge(rule, tree, b, place, path)
@@ -148,8 +148,9 @@ def prove(tree: Tree, b: int, path: Any) -> None:
     """Carry what is proven of the leaf up the path, as far as it proves anything (Winands, Bjornsson, Saito 2008).
 
     An action that wins proves its state won. A state all of whose actions are proven is worth the best of them; of
-    wins the one that needs fewest plies counts, of other values the one that lasts longest. Before that, the best
-    proven action is a floor under the state's value (Cazenave, Saffidine 2010).
+    wins the one that needs fewest plies counts, of other values the one that lasts longest. The first win found proves
+    a state, so that plies are what the winner needs at most. Before that, the best proven action is a floor under the
+    state's value: the lower of the two bounds of Cazenave, Saffidine 2010, to which `backup` raises values.
     """
     for i in range(len(path) - 1, 0, -1):
         node = tree.edges[b, path[i]]["child"]
@@ -220,6 +221,8 @@ def suppose_loss(tree: Tree, b: int, path: Any, num_visits: int) -> None:
     for edge in path:
         tree.edges[b, edge]["visits"] += num_visits
         tree.edges[b, edge]["total"] -= num_visits
+        if tree.state.shape[1] > 0 and tree.edges[b, edge]["child"] >= 0:
+            tree.node_visits[b, tree.edges[b, edge]["child"]] += num_visits
 
 
 @kernel

@@ -25,7 +25,8 @@ _THREADS = (1 << 41) + 3  # counters in a search's stream, beyond all others, on
 class Budget:
     """When a search ends: after so many simulations, or seconds, or whichever comes first.
 
-    The evaluation of the root is not a simulation, so the visits of its actions sum to the simulations exactly. With
+    The evaluation of the root is not a simulation, so the visits of its actions sum to the simulations exactly, but
+    for those that a kept tree brings. With
     no simulation at all the result is the evaluator's own policy. A forced action ends the search after one, and a
     proven root at once.
     """
@@ -150,7 +151,7 @@ class MCTS(Generic[S]):
         if edges.stop - edges.start == 1:
             limit = min(limit, before + 1)
         if budget.seconds is not None:
-            self._spend_seconds(forest, limit, start + budget.seconds)
+            self._spend_seconds(forest, limit, start + budget.seconds, budget.stop_early)
         elif budget.stop_early:
             while (num := forest.simulations_to_settle(0, limit)) > 0:
                 forest.grow(0, int(forest.tree.visits[0, 0]) + num)
@@ -158,11 +159,13 @@ class MCTS(Generic[S]):
             forest.grow(0, limit)
         return search_result(forest, 0, int(forest.tree.visits[0, 0]) - before, time.perf_counter() - start)
 
-    def _spend_seconds(self, forest: Forest[S], limit: int, end: float) -> None:
+    def _spend_seconds(self, forest: Forest[S], limit: int, end: float, stop_early: bool) -> None:
         chunk, now = 1, time.perf_counter()
         visits = int(forest.tree.visits[0, 0])
         # A tree that is to be enlarged is copied, which is not begun if it would end too late.
         while visits < limit and not forest.is_proven(0) and now + forest.seconds_to_enlarge(0, chunk) < end:
+            if stop_early and forest.simulations_to_settle(0, limit) == 0:
+                return
             visits = min(visits + chunk, limit)
             forest.grow(0, visits)
             now, before_chunk = time.perf_counter(), now

@@ -22,7 +22,7 @@ class PUCT(NamedTuple):
     Q = fpu_value, where that is a number.
     """
 
-    c_puct: float = 1.25  # exploration, >= 0, for Q in [-1, 1]; AlphaZero: 1.25 (for Q in [0, 1] halve it)
+    c_puct: float = 1.25  # exploration, >= 0, for Q in [-1, 1]; AlphaZero: 2.5 (1.25 for Q in [0, 1])
     c_base: float = 19652.0  # visits at which exploration begins to grow, > 0; AlphaZero: 19652
     fpu_reduction: float = 0.2  # how much worse the untried is presumed to be, in [0, 2]; KataGo: 0.2
     fpu_value: float = _UNSET  # or what it is worth, in [-1, 1]; AlphaZero: -1, a loss; nan: by the reduction

@@ -22,8 +22,8 @@ class RAVE(NamedTuple):
     equivalence parameter: with N = k both means weigh the same (Gelly, Silver 2011, section 4.3). An edge without
     visits has A alone, and n = 1; one without either goes first.
 
-    With `ref` the means A are those of the closest node above that has so many visits, or of the root: GRAVE
-    (Cazenave 2015).
+    With `ref` the means A are those of the closest node above whose edge has so many visits, or of the root, as in
+    GRAVE (Cazenave 2015), which weighs them by another beta.
     """
 
     equivalence: float = 300.0  # k, simulations, >= 0; 0 is UCT but for the order of unvisited edges
@@ -62,7 +62,7 @@ class RAVE(NamedTuple):
             tree.amaf_total[b, node, action] = 0.0
 
     def credit_actions(self, tree: Tree, b: int, path: Any, value: float, played: Any) -> None:
-        """At every node of the path, count what either player did from there on, in the tree and in the rollout."""
+        """At every node of the path but the leaf, count what either player did after it, in the rollout too."""
         num_actions = tree.amaf_visits.shape[2] // 2
         leaf_player = tree.nodes[b, tree.edges[b, path[-1]]["child"]]["player"]
         for i in range(len(path) - 1, 0, -1):

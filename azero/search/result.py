@@ -101,33 +101,37 @@ def merged(results: Sequence[SearchResult]) -> SearchResult:
     if len(results) == 1:
         return results[0]
     first = results[0]
-    visits: IntArray = np.sum([result.visit_counts for result in results], axis=0, dtype=np.int32)
-    total = np.sum([result.visit_counts * result.q.astype(np.float64) for result in results], axis=0)
+    counts = np.array([result.visit_counts for result in results])
+    visits: IntArray = counts.sum(axis=0, dtype=np.int32)
+    mean = (counts * np.array([result.preference for result in results], np.float64)).sum(axis=0) / np.maximum(
+        visits, 1
+    )
     proofs = tuple(
-        max((proof for proof in found if proof is not None), key=_rank, default=None)
+        min((proof for proof in found if proof is not None), key=lambda proof: proof.plies, default=None)
         for found in zip(*(result.proofs for result in results), strict=True)
     )
-    q = np.array(
-        [t / max(n, 1) if found is None else found.value for t, n, found in zip(total, visits, proofs, strict=True)],
-        np.float32,
-    )
-    proof = max((result.proof for result in results if result.proof is not None), key=_rank, default=None)
-    weights = [result.visit_counts.sum() + 1 for result in results]
-    best = int(np.argmax(visits))
+    proof = _root_proof(proofs)
+    value = float(np.average([result.value for result in results], weights=counts.sum(axis=1) + 1))
+    policy = visits if visits.any() else first.prior
     return first._replace(
         visit_counts=visits,
-        q=q,
+        q=np.array([m if p is None else p.value for m, p in zip(mean, proofs, strict=True)], np.float32),
         proofs=proofs,
-        improved=_improved(
-            visits.astype(np.float64) if visits.any() else first.prior.astype(np.float64), proofs, proof
-        ),
-        preference=q,
-        value=float(np.average([r.value for r in results], weights=weights)) if proof is None else proof.value,
+        improved=_improved(policy.astype(np.float64), proofs, proof),
+        preference=mean.astype(np.float32),
+        value=value if proof is None else proof.value,
         proof=proof,
-        principal_variation=max(results, key=lambda result: result.visit_counts[best]).principal_variation,
+        principal_variation=max(results, key=lambda r: r.visit_counts[np.argmax(visits)]).principal_variation,
         num_simulations=sum(result.num_simulations for result in results),
         seconds=max(result.seconds for result in results),
     )
+
+
+def _root_proof(proofs: Sequence[Proof | None]) -> Proof | None:
+    """What the proofs of all actions prove of the root: one wins, or there is one of each."""
+    known = [proof for proof in proofs if proof is not None]
+    best = max(known, key=_rank, default=None)
+    return best if best is not None and (best.value >= 1 or len(known) == len(proofs)) else None
 
 
 def proof_of(tree: Tree, b: int, edge: int, chooser: int) -> Proof | None:
@@ -244,10 +248,10 @@ def _open_rank(result: SearchResult, i: int, choice: str) -> tuple[float, ...]:
 
 
 def sample_action(result: SearchResult, temperature: float, stream: int) -> int:
-    """An action drawn with probability proportional to visits ** (1 / temperature); at 0 it is `best_action`.
+    """An action drawn with probability proportional to `improved` ** (1 / temperature); at 0 it is `best_action`.
 
-    Worked out in logarithms, relative to the most visited, so no temperature over- or underflows, and an unvisited
-    action is never drawn. Raises ValueError for a negative temperature.
+    `improved` is the share of visits as a rule, so that what was not visited is not drawn. Worked out in logarithms,
+    relative to the largest, so no temperature over- or underflows. Raises ValueError for a negative temperature.
     """
     if not temperature >= 0:
         raise ValueError(f"the temperature must not be negative, got {temperature}")

@@ -1,7 +1,8 @@
 """Whether nodes are shared: a tree, or a graph in which a state has one node however it is reached.
 
 The graph is Childs, Brodeur, Kocsis 2008 (UCT2): a node's value is the mean over all simulations through it, by
-whatever edge they came; an edge's visits are its own. Its kernels do nothing where nodes are not shared.
+whatever edge they came; an edge's visits are its own, and it learns of its node's new value when it is next followed.
+Its kernels do nothing where nodes are not shared.
 """
 
 from typing import Any, NamedTuple

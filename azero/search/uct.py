@@ -141,10 +141,16 @@ class Flat(NamedTuple):
 
     def choose_edge(self, tree: Tree, b: int, place: Place, path: Any) -> int:
         """The first of those with the fewest visits."""
-        best = -1
-        for edge in range(place.first, place.last):
-            if not tree.edges[b, edge]["proven"] and (
-                best < 0 or tree.edges[b, edge]["visits"] < tree.edges[b, best]["visits"]
-            ):
-                best = edge
-        return best
+        return least_visited(tree, b, place)
+
+
+@compilable
+def least_visited(tree: Tree, b: int, place: Place) -> int:
+    """The first of the edges with the fewest visits."""
+    best = -1
+    for edge in range(place.first, place.last):
+        if not tree.edges[b, edge]["proven"] and (
+            best < 0 or tree.edges[b, edge]["visits"] < tree.edges[b, best]["visits"]
+        ):
+            best = edge
+    return best

@@ -1,4 +1,4 @@
-"""Progressive widening (Coulom 2007; Chaslot et al. 2008): a node's actions come into play one after the other."""
+"""Progressive widening (Coulom 2007; Couetoux et al. 2011): a node's actions come into play one after the other."""
 
 from typing import Any, NamedTuple
 
@@ -14,9 +14,9 @@ _ORDER = (1 << 40) + 1  # counters in a simulation's stream, beyond those of its
 
 
 class Widening(NamedTuple):
-    """Choose by another rule among the first max(1, k N ** alpha) edges of a node with N visits, best prior first.
+    """Choose by another rule among the first max(1, floor(k N ** alpha)) edges of a node, the best priors first.
 
-    For games with many actions. Edges that are proven do not count.
+    N are the visits of the node; edges that are proven do not count. For games with many actions.
     """
 
     rule: Any  # UCT, PUCT or RAVE
@@ -78,8 +78,12 @@ class Widening(NamedTuple):
 
     def for_budget(self, simulations: int | None) -> "Widening":
         """The same. Raises ValueError for a rule that narrows the root's actions itself."""
-        if getattr(self.rule, "starts_afresh", False):
+        if getattr(self.rule, "has_plan", False):
             raise ValueError("Gumbel narrows the root's actions itself, so widening them makes no sense")
+        if getattr(self.rule, "tries_all_children", False):
+            raise ValueError("trying all children at once is the opposite of widening: leave out one of them")
+        if getattr(self.rule, "starts_afresh", False):
+            raise ValueError("a search of the root alone has too little to widen: take UCT, PUCT or RAVE")
         return self
 
     @property

@@ -90,6 +90,8 @@ def test_a_budget_is_kept_to() -> None:
         ("uct:10,threads=2000", "threads must be at most 1024"),
         ("uct:10,early=yes,choice=lcb", "the choice must be by visits"),
         ("uct:1s,early=yes", "needs simulations"),
+        ("uct:10,early=yes,threads=2", "it takes one thread"),
+        ("uct:10,children=all,widening=2", "the opposite of widening"),
         ("azero:somewhere@16,gumbel=8,c=1", "c does not go with gumbel"),
         ("azero:somewhere@1s,gumbel=8", "needs their number"),
         ("azero:somewhere@16,scale=1", "scale is an option of gumbel"),

@@ -15,7 +15,7 @@ from azero.search.forest import Forest, SearchOptions
 from azero.search.gumbel import Gumbel
 from azero.search.mcts import MCTS, Budget
 from azero.search.puct import PUCT
-from azero.search.result import Proof, best_action
+from azero.search.result import Proof, best_action, merged
 from azero.search.uct import UCB1, UCT
 from tests.games.plain import PlainTicTacToe
 from tests.search.test_mcts import Constant, result_with
@@ -222,6 +222,36 @@ def test_threads_that_make_no_sense_are_refused(arguments: dict[str, Any], messa
         MCTS(C4, **{"evaluator": RolloutEvaluator(), "rule": UCT(), **arguments})
 
 
+def proven_result(*proofs: Proof | None) -> Any:
+    return result_with([5] * len(proofs), [0.2] * len(proofs))._replace(proofs=proofs)
+
+
+def test_proofs_of_several_threads_add_up() -> None:
+    lost_late, lost_soon, won = Proof(-1.0, 8), Proof(-1.0, 4), Proof(1.0, 3)
+    # Each has proven another action lost: together the root is.
+    both = merged([proven_result(lost_late, None), proven_result(None, lost_soon)])
+    assert (both.proof, both.value) == (lost_late, -1)
+    assert both.improved.tolist() == [1, 0]
+    # Two proofs of one action: what needs fewer plies holds too.
+    assert merged([proven_result(lost_late, None), proven_result(lost_soon, None)]).proofs == (lost_soon, None)
+    assert merged([proven_result(None, None), proven_result(None, won)]).proof == won
+    assert merged([proven_result(None, None), proven_result(None, lost_late)]).proof is None
+
+
+def test_a_batch_larger_than_the_tree_has_room() -> None:
+    forest = Forest(C4, RolloutEvaluator(), UCT(), options=SearchOptions(leaves=600, proven_values=False))
+    forest.set_root(0, C4.initial_state(), 0)
+    forest.grow(0, 3000)
+    assert forest.tree.visits[0, 0] == 3000
+
+
+@pytest.mark.parametrize("transpositions", ["none", "states"])
+def test_gumbels_plan_goes_on_within_a_batch(transpositions: str) -> None:
+    options = SearchOptions(leaves=8, transpositions=transpositions, proven_values=False)
+    searcher = MCTS(C4, Constant([1] * 7), Gumbel(num_considered=4, noise=0.0), options)
+    assert sorted(searcher.search(C4.initial_state(), Budget(16), 0).visit_counts.tolist())[:3] == [0, 0, 0]
+
+
 @pytest.mark.parametrize("options", [{"transpositions": "all"}, {"leaves": 0}])
 def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(options))):
@@ -240,6 +270,23 @@ def test_a_search_that_stops_early_chooses_what_the_whole_search_would() -> None
         lead, second = sorted(early.visit_counts)[:-3:-1]
         assert early.num_simulations == 400 or lead - second > 400 - early.num_simulations
     assert saved > 100
+
+
+def test_a_search_stops_early_within_a_time_limit_too() -> None:
+    searcher = MCTS(C4, RolloutEvaluator(), UCT(0.1), SearchOptions(proven_values=False))
+    result = searcher.search(C4.initial_state(), Budget(3000, seconds=600.0, stop_early=True), 0)
+    assert result.num_simulations < 3000
+
+
+def test_what_is_proven_lost_does_not_settle_a_search() -> None:
+    forest = Forest(C4, Constant([1] * 7), PUCT())
+    forest.set_root(0, C4.initial_state(), 0)
+    forest.grow(0, 1)
+    edges = forest.root_edges(0)
+    forest.tree.visits[0, edges], forest.tree.visits[0, 0] = [500, 200, 199, 0, 0, 0, 0], 900
+    assert forest.simulations_to_settle(0, 1000) == 0
+    forest.tree.proven[0, edges.start] = 1
+    assert forest.simulations_to_settle(0, 1000) > 0
 
 
 def test_an_early_stop_is_refused_where_it_is_not_sound() -> None:

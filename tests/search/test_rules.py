@@ -258,9 +258,13 @@ def test_widening_in_random_order_is_fair() -> None:
     assert ((first - 50) ** 2 / 50).sum() < 26.1  # chi-square, 8 degrees of freedom, p > 0.001
 
 
-def test_widening_gumbel_is_refused() -> None:
-    with pytest.raises(ValueError, match="narrows the root's actions itself"):
-        MCTS(TTT, UniformEvaluator(), Widening(Gumbel()))
+@pytest.mark.parametrize(
+    ("rule", "reason"),
+    [(Gumbel(), "narrows the root's actions itself"), (UCTByNode(), "opposite"), (UCB1(), "too little to widen")],
+)
+def test_widening_what_has_its_own_order_is_refused(rule: Any, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        MCTS(TTT, UniformEvaluator(), Widening(rule))
 
 
 @pytest.mark.parametrize("rule", [Flat(), UCB1()])
