@@ -37,6 +37,8 @@ from azero.search.tree import MAX_ACTIONS, Columns, IntArray, allocate, clear, e
 S = TypeVar("S", bound=Hashable)
 
 _FIRST_NODES = 64  # room in a new tree; it doubles when needed
+_SECONDS_PER_NODE = 2e-7  # that enlarging a tree takes, before it was measured
+_MANY_NODES = 10_000  # by fewer it cannot be measured
 _NOTHING = Evaluation(np.empty((0, 0), np.float32), np.empty(0, np.float32))  # where no leaf asks for an evaluation
 _SHARING = {"none": NotShared(), "states": Shared(), "symmetries": SharedBySymmetry()}
 
@@ -80,7 +82,7 @@ class Forest(Generic[S]):
         self.game = game
         self.options = options
         self.num_evaluations = 0
-        self._seconds_per_node: float | None = None  # of a tree that is enlarged, at best
+        self._seconds_per_node = _SECONDS_PER_NODE
         self._like = game.initial_state()
         compiled = isinstance(game, CompiledGame)
         num_fields = len(self._like) if compiled else 0  # type: ignore[arg-type]  # a NamedTuple
@@ -177,7 +179,7 @@ class Forest(Generic[S]):
         """About how long enlarging the trees takes, if so many simulations in tree b need it; else 0."""
         if has_room(self.tree, b, num_simulations, self.game.num_actions):
             return 0.0
-        return 2 * len(self.tree.nodes[b]) * (self._seconds_per_node or 0.0)
+        return 2 * len(self.tree.nodes[b]) * self._seconds_per_node
 
     def simulations_to_settle(self, b: int, num_visits: int) -> int:
         """How many simulations it takes at least until no other action can become the most visited by `num_visits`.
@@ -252,8 +254,8 @@ class Forest(Generic[S]):
         self.tree = enlarged(self.tree, 2 * self.tree.nodes.shape[1], 2 * self.tree.edges.shape[1])
         for b in range(len(self.tree.size)):
             fill_slots(self.tree, b)
-        seconds = (time.perf_counter() - start) / self.tree.nodes.shape[1]
-        self._seconds_per_node = min(seconds, self._seconds_per_node or seconds)
+        if self.tree.size.max() > _MANY_NODES:
+            self._seconds_per_node = (time.perf_counter() - start) / self.tree.nodes.shape[1]
 
     def _find_leaves(self, trees: IntArray, batched: bool) -> StateBatch[S]:
         """Descend in these trees; returns those leaves that are to be evaluated."""

@@ -269,7 +269,6 @@ def _copy_node(tree: Tree, b: int, old: int, target: Tree, new: int) -> None:
         for i in range(tree.state.shape[2]):
             target.state[0, new, i] = tree.state[b, old, i]
         target.node_visits[0, new] = tree.node_visits[b, old]
-        target.node_total[0, new] = tree.node_total[b, old]
     if tree.amaf_visits.shape[1] > 0:
         for i in range(tree.amaf_visits.shape[2]):
             target.amaf_visits[0, new, i] = tree.amaf_visits[b, old, i]

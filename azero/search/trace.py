@@ -66,7 +66,7 @@ def trace_simulation(forest: Forest[S], b: int = 0) -> Simulation[S]:
         joins = chosen.child < 0 and followed.child < before.size[b]
         choices.append(Choice(node, *_comparison(forest, old, node), chosen, joins))
         node = new.follow(node, followed)
-    changes = [_change(old, new, node, i) for i in reversed(range(len(node.path)))]
+    changes = [_change(old, node, i) for i in reversed(range(len(node.path)))]
     sign = 1 if node.path[-1].chooser == node.player else -1
     return Simulation(
         number=int(before.visits[b, 0]),
@@ -97,13 +97,8 @@ def _comparison(forest: Forest[S], old: TreeView[S], node: Node[S]) -> tuple[int
     return num_visits, edges, [float(scores[edge.number - first]) for edge in edges], note
 
 
-def _change(old: TreeView[S], new: TreeView[S], leaf: Node[S], i: int) -> Change:
+def _change(old: TreeView[S], leaf: Node[S], i: int) -> Change:
     """What happened to the i-th edge on the way to the leaf."""
     after = leaf.path[i]
     before = old.edge(after.number, after.chooser, after.action)
-    if not new.tree.node_total.size:
-        return Change(before, after, after.total - before.total)
-    node, at = after.child, (new.b, after.child)
-    known = float(old.tree.node_total[at]) if node < old.tree.size[new.b] else 0.0
-    sign = 1 if new.tree.player[at] == after.chooser else -1
-    return Change(before, after, sign * (float(new.tree.node_total[at]) - known))
+    return Change(before, after, after.total - before.total)

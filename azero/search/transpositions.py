@@ -1,8 +1,7 @@
 """Whether nodes are shared: a tree, or a graph in which a state has one node however it is reached.
 
-The graph is Childs, Brodeur, Kocsis 2008 (UCT2): a node's value is the mean over all simulations through it, by
-whatever edge they came; an edge's visits are its own, and it learns of its node's new value when it is next followed.
-Its kernels do nothing where nodes are not shared.
+The graph is Childs, Brodeur, Kocsis 2008 (UCT1): an edge has the visits and values of its own simulations, which below
+it choose by what all have found out there; N are all visits of a node. Its kernels do nothing where none is shared.
 """
 
 from typing import Any, NamedTuple
@@ -56,14 +55,10 @@ class Shared(NamedTuple):
         return int(tree.node_visits[b, node])
 
     def count_visit(self, tree: Tree, b: int, edge: int, value: float, sign: int) -> None:
-        """The edge's mean becomes that of its node, by whatever edges its simulations came."""
-        node = tree.edges[b, edge]["child"]
-        tree.node_visits[b, node] += 1
-        tree.node_total[b, node] += value
+        """As in a tree, and one for the node."""
+        tree.node_visits[b, tree.edges[b, edge]["child"]] += 1
         tree.edges[b, edge]["visits"] += 1
-        visits, all_visits = tree.edges[b, edge]["visits"], tree.node_visits[b, node]
-        share = 1.0 if visits == all_visits else visits / all_visits
-        tree.edges[b, edge]["total"] = sign * share * tree.node_total[b, node]
+        tree.edges[b, edge]["total"] += sign * value
 
     def link(self, rules: Any, tree: Tree, b: int, path: Any, state: Any, row: Any) -> bool:
         """See the function."""
@@ -88,7 +83,6 @@ class Shared(NamedTuple):
         for i in range(len(row) - 1):
             tree.state[b, node, i] = row[i]
         tree.node_visits[b, node] = 0
-        tree.node_total[b, node] = 0.0
         tree.slots[b, row[-1]] = node
 
 

@@ -39,7 +39,6 @@ class Tree(NamedTuple):
     state: npt.NDArray[np.int64]  # int64[B, N, F] with transpositions: the packed states of the nodes
     slots: IntArray  # int32[B, power of 2 >= 2 N] with transpositions: a hash table of node numbers; -1: free
     node_visits: IntArray  # int32[B, N] with transpositions: simulations through the node
-    node_total: npt.NDArray[np.float64]  # float64[B, N] with transpositions: sum of their values, for its player
     amaf_visits: IntArray  # int32[B, N, 2 A] with RAVE: simulations below the node in which a player took an action
     amaf_total: npt.NDArray[np.float32]  # float32[B, N, 2 A] with RAVE: sum of their values, for that player
     focus: IntArray  # int32[B, D] where a rule tries all children at once: how many edges lead there, and these
@@ -125,7 +124,6 @@ def allocate(num_trees: int, num_nodes: int, num_edges: int, columns: Columns = 
         state=np.zeros((num_trees, num_states, columns.state), np.int64),
         slots=np.full((num_trees, 1 << (2 * num_nodes).bit_length() if columns.state else 0), -1, np.int32),
         node_visits=np.zeros((num_trees, num_states), np.int32),
-        node_total=np.zeros((num_trees, num_states), np.float64),
         amaf_visits=np.zeros((num_trees, num_amaf, columns.amaf), np.int32),
         amaf_total=np.zeros((num_trees, num_amaf, columns.amaf), np.float32),
         focus=np.zeros((num_trees, columns.focus), np.int32),

@@ -30,7 +30,6 @@ class Node:
     plies: int = -1  # to the end of the game, once the value is proven
     floor: float = -1.0  # the best value proven of an action
     visits: int = 0
-    total: float = 0.0
     number: int = 0
     stream: int = 0  # the search's
     amaf: dict[tuple[int, int], list[float]] = field(default_factory=dict)  # by player and action: visits, total
@@ -279,13 +278,9 @@ class NaiveSearch:
         for (edge, node), chooser in zip(reversed(path), reversed(choosers), strict=True):
             value = node.value if node.plies >= 0 else max(value, node.floor)
             node.visits += 1
-            node.total += value
             sign = 1 if chooser == node.player else -1
             edge.visits += 1
-            if self.options.shared:
-                edge.total = sign * edge.visits * node.total / node.visits
-            else:
-                edge.total += sign * value
+            edge.total += sign * value
             value *= sign
 
     def credit(self, path: Any, value: float, played: Any) -> None:
