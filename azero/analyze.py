@@ -102,11 +102,24 @@ def main(settings: AnalyzeSettings) -> None:
 
 def _position(game: Game[S], settings: AnalyzeSettings) -> S:
     """The state to look at. Raises ValueError if there is none, GameOverError if it is finished."""
-    state = game.initial_state() if settings.state is None else game.parse_state(settings.state)
+    state = game.initial_state() if settings.state is None else _parse_state(game, settings.state)
     for move in settings.moves.split():
         state = game.step(state, game.check_action(state, game.parse_action(move)))
     if game.is_terminal(state):
         raise GameOverError(f"the game is over: {result_text(game, state)}")
+    return state
+
+
+def _parse_state(game: Game[S], text: str) -> S:
+    """The state in the text, if the rules can make something of it; a game in plain Python need not have checked."""
+    state = game.parse_state(text)
+    try:
+        hash(state)
+        game.current_player(state)
+        game.legal_actions(state)
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        example = game.state_text(game.initial_state())
+        raise ValueError(f"{text!r} is no state of {game.name} ({error}); one is {example}") from error
     return state
 
 

@@ -1,5 +1,6 @@
 """python -m azero.sweep: strength and speed over a parameter, as tables and a picture."""
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -38,6 +39,8 @@ class SweepSettings(MatchSettings):
         super().__post_init__()
         if not any(PLACE in player for player in self.players):
             raise ValueError("name a player with {} in place of the parameter, as in: python -m azero.sweep uct:{}")
+        if not re.fullmatch(r"[\w.-]*\w", self.name):
+            raise ValueError(f"name must be of letters, digits, dots and dashes, not {self.name!r}; run= is for a path")
         for name in ("values", "opponents"):
             if not getattr(self, name):
                 raise ValueError(f"{name} must not be empty")

@@ -24,6 +24,7 @@ from azero.players.record import GameRecord, Spent, points_of_first
 
 S = TypeVar("S", bound=Hashable)
 
+_MAX_GAMES = 1_000_000
 _NUM_TRIES = 100  # for an opening that was not drawn before
 _OPENINGS, _GAMES = 0, 1  # counters of the seed's stream
 
@@ -44,6 +45,8 @@ class MatchSettings:
         for name, least in (("num_games", 1), ("num_opening_moves", 0), ("seed", 0), ("num_workers", 1)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
+        if self.num_games > _MAX_GAMES:
+            raise ValueError(f"num_games must be at most {_MAX_GAMES}, got {self.num_games}")
         if self.max_moves is not None and self.max_moves < 1:
             raise ValueError(f"max_moves must be at least 1, or null for no limit; got {self.max_moves}")
         if self.max_move_seconds is not None and not self.max_move_seconds > 0:

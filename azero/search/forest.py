@@ -37,6 +37,7 @@ from azero.search.tree import MAX_ACTIONS, Columns, IntArray, allocate, clear, e
 S = TypeVar("S", bound=Hashable)
 
 _FIRST_NODES = 64  # room in a new tree; it doubles when needed
+_CHUNK = 100_000  # rollouts in one compiled call, after which Python hears of Ctrl-C
 _SECONDS_PER_NODE = 2e-7  # that enlarging a tree takes, before it was measured
 _MANY_NODES = 10_000  # by fewer it cannot be measured
 _NOTHING = Evaluation(np.empty((0, 0), np.float32), np.empty(0, np.float32))  # where no leaf asks for an evaluation
@@ -241,10 +242,10 @@ class Forest(Generic[S]):
         root = unpack(self._like, self._packed_roots[b])
         traced = leaves.played.size > 0
         rollouts = (TracingPolicy(evaluator.policy) if traced else evaluator.policy, evaluator.num_rollouts)
-        while self.tree.visits[b, 0] < num_visits and not self.is_proven(b):
-            self.num_evaluations += grow_fused(
-                self.tree, b, num_visits, self._spec, rollouts, (self._rules, root), scratch
-            )
+        chunk = 1 + _CHUNK // evaluator.num_rollouts
+        while (visits := int(self.tree.visits[b, 0])) < num_visits and not self.is_proven(b):
+            goal = min(num_visits, visits + chunk)
+            self.num_evaluations += grow_fused(self.tree, b, goal, self._spec, rollouts, (self._rules, root), scratch)
             if not has_room(self.tree, b, 1, num_actions):
                 self._enlarge()
 

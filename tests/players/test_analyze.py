@@ -226,6 +226,8 @@ def test_a_network_is_shown_with_its_priors(tmp_path: Path, capsys: pytest.Captu
         ("game=tictactoe|moves=4 4", "4 is not legal here; legal: 0 1 2 3 5 6 7 8"),
         ("game=tictactoe|moves=e4", "'e4' is no action of tictactoe"),
         ("game=tictactoe|state=nonsense", "a board of 3 rows and 3 columns is needed"),
+        ("game=tests/games/plain.py:Heap|state=5", "'5' is no state of heap"),
+        ("game=tests/games/plain.py:Heap|state=[5, 0]", "'[5, 0]' is no state of heap"),
         ("player=random", "player must be one that searches, such as uct:1000, not 'random'"),
         ("player=utc:5", "did you mean 'uct'?"),
         ("picture=tree.jpg", "a picture is a file that ends in .svg or .png, not 'tree.jpg'"),

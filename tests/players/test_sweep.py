@@ -102,6 +102,8 @@ def test_the_same_command_goes_on_to_the_same_results(capsys: pytest.CaptureFixt
         ("uct:{} values=[10,x]", "player 'uct:x': "),
         ("uct:{} values=[10] opponents=[utc:10]", "did you mean 'uct'?"),
         ("uct:{} values=[10] opponents=[human]", "azero.play"),
+        ("uct:{} values=[10] name=../up", "name must be of letters, digits, dots and dashes, not '../up'"),
+        ("uct:{} values=[10] num_games=100000000", "num_games must be at most 1000000"),
         ("uct:{} values=[10] sweep=simulation", "did you mean 'simulations'?"),
         ("uct:{} values=[10] run=there seed=2", "seed=1, not 2: name another directory"),
     ],

@@ -8,6 +8,7 @@ import pytest
 
 from azero.evaluators.evaluator import Evaluation
 from azero.evaluators.rollout import RolloutEvaluator
+from azero.evaluators.uniform import UniformEvaluator
 from azero.games.connect4 import Connect4
 from azero.games.game import Game, state_after
 from azero.games.tictactoe import TicTacToe
@@ -239,10 +240,21 @@ def test_proofs_of_several_threads_add_up() -> None:
 
 
 def test_a_batch_larger_than_the_tree_has_room() -> None:
-    forest = Forest(C4, RolloutEvaluator(), UCT(), options=SearchOptions(leaves=600, proven_values=False))
+    forest = Forest(C4, RolloutEvaluator(), UCT(), options=SearchOptions(leaves=150, proven_values=False))
     forest.set_root(0, C4.initial_state(), 0)
-    forest.grow(0, 3000)
-    assert forest.tree.visits[0, 0] == 3000
+    forest.grow(0, 400)
+    assert forest.tree.visits[0, 0] == 400
+
+
+def test_how_long_enlarging_takes_is_measured_on_a_large_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("azero.search.forest._MANY_NODES", 50)
+    forest = Forest(C4, UniformEvaluator(), PUCT())
+    forest.set_root(0, C4.initial_state(), 0)
+    presumed = forest.seconds_to_enlarge(0, 10**6)
+    forest.grow(0, 80)
+    assert presumed > 0
+    assert 0 < forest.seconds_to_enlarge(0, 10**6) != 2 * presumed
+    assert forest.seconds_to_enlarge(0, 1) == 0
 
 
 @pytest.mark.parametrize("transpositions", ["none", "states"])
@@ -287,6 +299,8 @@ def test_what_is_proven_lost_does_not_settle_a_search() -> None:
     assert forest.simulations_to_settle(0, 1000) == 0
     forest.tree.proven[0, edges.start] = 1
     assert forest.simulations_to_settle(0, 1000) > 0
+    forest.tree.floor[0, 0] = 0.0  # a draw is proven: it competes by value, so only the end settles
+    assert forest.simulations_to_settle(0, 1000) == 100
 
 
 def test_an_early_stop_is_refused_where_it_is_not_sound() -> None:
