@@ -301,6 +301,7 @@ def test_what_is_proven_lost_does_not_settle_a_search() -> None:
     assert forest.simulations_to_settle(0, 1000) > 0
     forest.tree.floor[0, 0] = 0.0  # a draw is proven: it competes by value, so only the end settles
     assert forest.simulations_to_settle(0, 1000) == 100
+    assert forest.simulations_to_settle(0, 900) == 0
 
 
 def test_an_early_stop_is_refused_where_it_is_not_sound() -> None:
