@@ -12,7 +12,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from azero._jit import add_source, dispatched, kernel, unpack
+from azero._jit import add_source, dispatched, kernel, pack, unpack
 from azero.games.game import FloatArray, Game
 
 S = TypeVar("S", bound=Hashable)
@@ -50,6 +50,15 @@ def write_observation(rules: Any, state: Any, planes: Any) -> None:
 def canonical(rules: Any, state: Any) -> Any:
     """The one of all the state's images under the game's symmetries that stands for them; by default the state."""
     return state
+
+
+@dispatched
+def write_key(rules: Any, state: Any, key: Any) -> None:
+    """Write numbers that tell the state from all others, int64[key width]; by default its fields.
+
+    Rules that need fewer have also a property `key_width`, which says how many.
+    """
+    pack(state, key)
 
 
 class CompiledGame(Game[S]):

@@ -90,6 +90,15 @@ class Rules(StoneRules):
         stones = taken ^ (state.taken ^ state.own)
         return State(state.taken ^ state.own, taken, state.num_stones + 1, 1 if has_four(stones) else 0)
 
+    @property
+    def key_width(self) -> int:
+        """One number."""
+        return 1
+
+    def write_key(self, state: State, key: Any) -> None:
+        """A column of h stones has 2 ** h - 1 and the mover's stones in it: another number for any other column."""
+        key[0] = state.own + state.taken
+
     def canonical(self, state: State) -> State:
         """The one with the smaller boards of the state and its mirror image."""
         own, taken = _mirrored(state.own), _mirrored(state.taken)

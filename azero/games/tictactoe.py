@@ -53,6 +53,15 @@ class Rules(StoneRules):
         stones = state.own | (1 << action)
         return State(state.other, stones, state.num_stones + 1, 1 if _HAS_LINE[stones] else 0)
 
+    @property
+    def key_width(self) -> int:
+        """One number."""
+        return 1
+
+    def write_key(self, state: State, key: Any) -> None:
+        """Both boards side by side."""
+        key[0] = state.own | state.other << 9
+
     def canonical(self, state: State) -> State:
         """The image with the smallest boards."""
         own, other = state.own, state.other

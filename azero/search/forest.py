@@ -94,7 +94,7 @@ class Forest(Generic[S]):
         self.evaluator = evaluator
         self._rules = game.rules if isinstance(game, CompiledGame) else PlainRules(game)
         self._spec = Spec(rule, sharing, options.proven_values)
-        num_keys = 0 if isinstance(sharing, NotShared) else max(num_fields, 1)
+        num_keys = 0 if isinstance(sharing, NotShared) else getattr(self._rules, "key_width", max(num_fields, 1))
         focus = game.max_game_length + 2 if getattr(rule, "tries_all_children", False) else 0
         columns = Columns(num_keys, 2 * num_played, focus)
         self.tree = allocate(num_trees, _FIRST_NODES + options.leaves, _FIRST_NODES * game.num_actions + 1, columns)

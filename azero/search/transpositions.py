@@ -6,8 +6,8 @@ it choose by what all have found out there; N are all visits of a node. Its kern
 
 from typing import Any, NamedTuple
 
-from azero._jit import dispatched, kernel, mix, pack
-from azero.games.compiled import canonical, step
+from azero._jit import dispatched, kernel, mix
+from azero.games.compiled import canonical, step, write_key
 from azero.search.tree import Tree
 
 
@@ -29,12 +29,6 @@ def remember(sharing: Any, tree: Tree, b: int, node: int, row: Any) -> None:
 def find(sharing: Any, tree: Tree, b: int, row: Any) -> int:
     """The node of the packed state in `row`; -1 if there is none, or nodes are not shared."""
     return -1
-
-
-@dispatched
-def write_key(rules: Any, state: Any, row: Any) -> None:
-    """Write numbers that tell the state from all others: for a compiled game the packed state."""
-    pack(state, row)
 
 
 @dispatched

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from azero._jit import draw
 from azero.evaluators.evaluator import Evaluation
 from azero.evaluators.rollout import RolloutEvaluator
 from azero.evaluators.uniform import UniformEvaluator
@@ -70,6 +71,22 @@ def test_a_state_has_one_node_however_it_is_reached(game: Any, transpositions: s
         if forest.tree.child[0, edge] >= 0:
             incoming[forest.tree.child[0, edge]] += forest.tree.visits[0, edge]
     assert incoming.tolist() == forest.tree.node_visits[0, : len(states)].tolist()
+
+
+def test_keys_tell_all_states_apart() -> None:
+    for game in (C4, TTT):
+        states, key = {game.initial_state()}, np.zeros(1, np.int64)
+        for stream in range(300):
+            state = game.initial_state()
+            while not game.is_terminal(state):
+                legal = game.legal_actions(state)
+                state = game.step(state, legal[draw(stream, state.num_stones) % len(legal)])
+                states.add(state)
+        keys = set()
+        for state in states:
+            game.rules.write_key(state, key)
+            keys.add(int(key[0]))
+        assert len(keys) == len(states) > 800
 
 
 @pytest.mark.compiled
