@@ -8,7 +8,7 @@ import pytest
 from azero._jit import dispatched, kernel, pack
 from azero.evaluators.rollout import RolloutEvaluator
 from azero.games.batch import batch_of
-from azero.games.compiled import CompiledGame, PackedStates, canonical, write_legal_actions
+from azero.games.compiled import CompiledGame, PackedStates, canonical, write_key, write_legal_actions
 from azero.games.connect4 import Connect4
 from azero.games.game import state_after
 from azero.games.tictactoe import TicTacToe
@@ -217,3 +217,9 @@ def test_compiled_rules_may_make_arrays_and_lists():
 def test_without_symmetries_a_state_stands_for_itself() -> None:
     state = (1, 2)
     assert canonical(object(), state) is state
+
+
+def test_a_state_without_a_shorter_key_is_known_by_its_fields():
+    state, key = Connect4().initial_state(), np.ones(4, np.int64)
+    write_key(object(), state, key)
+    assert key.tolist() == list(state)
