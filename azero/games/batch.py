@@ -21,9 +21,7 @@ class StateBatch(Generic[S]):
     states: Sequence[S]  # PackedStates for a compiled game
     legal: npt.NDArray[np.bool_]  # bool[B, A]: which actions the rules allow
     streams: npt.NDArray[np.int64]  # int64[B]: a random stream of its own for each state (see `azero._jit.draw`)
-    played: npt.NDArray[np.int32] | None = (
-        None  # int32[B, 2, A]: rollouts set 1 where a player took an action, for RAVE
-    )
+    played: npt.NDArray[np.int32] | None = None  # int32[B, 2, A]: where rollouts are to set 1 for an action, for RAVE
 
     def __len__(self) -> int:
         return len(self.states)

@@ -26,9 +26,8 @@ class Budget:
     """When a search ends: after so many simulations, or seconds, or whichever comes first.
 
     The evaluation of the root is not a simulation, so the visits of its actions sum to the simulations exactly, but
-    for those that a kept tree brings. With
-    no simulation at all the result is the evaluator's own policy. A forced action ends the search after one, and a
-    proven root at once.
+    for those that a kept tree brings. With no simulation at all the result is the evaluator's own policy. A forced
+    action ends the search after one (in each thread), and a proven root at once (in the thread that proved it).
     """
 
     simulations: int | None = None  # >= 0; new ones, on top of what a kept tree holds
