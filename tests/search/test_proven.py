@@ -269,3 +269,35 @@ def test_a_state_is_worth_no_less_than_its_best_proven_action() -> None:
     assert best_action(result, 0) == 0
     unsound = MCTS(Offer(), pessimist, UCT(0.1), SearchOptions(proven_values=False))
     assert best_action(unsound.search((1,), Budget(300), 0), 0) == 0
+
+
+class Ladder(Game[tuple[int, ...]]):
+    """One player; action 0 ends the game with the same result at each of three steps."""
+
+    name = "ladder"
+    num_actions = 2
+    max_game_length = 3
+
+    def __init__(self, result: float) -> None:
+        self.result = result
+
+    def initial_state(self) -> tuple[int, ...]:
+        return ()
+
+    def current_player(self, state: tuple[int, ...]) -> int:
+        return 0
+
+    def legal_actions(self, state: tuple[int, ...]) -> list[int]:
+        return [] if 0 in state or len(state) == 3 else [0, 1]
+
+    def step(self, state: tuple[int, ...], action: int) -> tuple[int, ...]:
+        return (*state, action)
+
+    def outcome(self, state: tuple[int, ...]) -> float:
+        return self.result
+
+
+@pytest.mark.parametrize(("result", "plies"), [(0.5, 1), (-0.5, 3)])
+def test_of_equal_proven_values_the_sooner_gain_and_the_later_loss_count(result: float, plies: int) -> None:
+    found = MCTS(Ladder(result), RolloutEvaluator(), UCT()).search((), Budget(50), 0)
+    assert found.proof == Proof(result, plies)
