@@ -166,6 +166,11 @@ def _jobs(name: str, words: list[str], multirun: bool) -> Iterator[Sequence[str]
 
 
 def _values(override: str) -> list[str]:
+    """The words that an override with several values stands for."""
+    name, _, value = override.partition("=")
+    if name in _VERBATIM:  # of these only games make a list: commas within parentheses are a game's own
+        games = re.split(r",(?![^()]*\))", value) if name == "game" else [value]
+        return [f"{name}={game}" for game in games]
     with _one_line_errors():
         parsed = OverridesParser.create().parse_override(override)
         if not parsed.is_sweep_override():
@@ -210,12 +215,14 @@ def _groups(name: str) -> set[str]:
 def _game_override(game: str, groups: Iterable[str]) -> list[str]:
     """How to tell hydra of a game: the settings that go with its name, or none for a game without a file of them.
 
-    Raises ValueError with the names that exist for one that is neither a game of azero nor "place:Class".
+    Whatever its parameters, a game starts from the settings of its name. Raises ValueError for one that is not there;
+    "place:Class" is not looked up here, as it may take long to load.
     """
-    if "game" in groups and (config_directory() / "game" / f"{game}.yaml").is_file():
-        return [f"game={game}"]
+    name = game.partition("(")[0]
     if ":" not in game:
         load_game(game)
+    if "game" in groups and (config_directory() / "game" / f"{name}.yaml").is_file():
+        return [f"game={_quoted(name)}"]
     return ["~game"] if "game" in groups else []
 
 

@@ -212,6 +212,22 @@ def test_a_multirun_runs_every_combination_and_says_which(capsys: pytest.Capture
     assert "azero.demo: run 3 of 4: seed=2 game=tictactoe players=[a,b]\n" in capsys.readouterr().err
 
 
+def test_games_with_parameters_start_from_the_settings_of_their_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_up: list[str] = []
+    monkeypatch.setattr("azero.config.load_game", looked_up.append)
+    assert settings("game=connect4(size=6)") == Settings(game="connect4(size=6)", search=SearchSettings(64))
+    assert settings("game=othello(size=6)") == Settings(game="othello(size=6)")
+    assert looked_up == ["connect4(size=6)", "othello(size=6)"]
+    assert settings("game=file.py:Class(size=6)") == Settings(game="file.py:Class(size=6)")
+
+
+def test_a_multirun_takes_games_with_parameters_apart_at_the_commas_between_them() -> None:
+    words = "game=tictactoe,a/b.py:G(rows=6,columns=6),openspiel:hex(board_size=5)"
+    assert [call.game for call in run("-m", words)] == [
+        "tictactoe", "a/b.py:G(rows=6,columns=6)", "openspiel:hex(board_size=5)",
+    ]  # fmt: skip
+
+
 def test_a_command_writes_nothing_and_stays_where_the_user_stands(tmp_path: Path) -> None:
     here = Path.cwd()
     run("resume=../run")

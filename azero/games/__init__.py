@@ -1,30 +1,67 @@
 """The games, and the way to any other: `load_game`."""
 
 import importlib
+import re
 import sys
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
+from inspect import Parameter, signature
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeGuard, cast
 
-from azero.games.game import Game
+from azero.games.game import Game, full_name, parameter_text
 from azero.games.suggest import suggestion
 
-GAMES = {"connect4": "azero.games.connect4:Connect4", "tictactoe": "azero.games.tictactoe:TicTacToe"}
+GAMES = {  # the names of games, and of ready games with parameters: "module:Class(name=value)"
+    "connect4": "azero.games.connect4:Connect4",
+    "tictactoe": "azero.games.tictactoe:TicTacToe",
+}
 
 
 def load_game(spec: str) -> Game[Any]:
     """The game called `spec`: a name in GAMES, or "path/to/file.py:Class", or "package.module:Class".
 
-    Raises ValueError, saying what there is, if there is no such name, file, module or class.
+    Parameters may follow, as in "othello(size=6)" or "nim(heaps=3-4-5,misere=yes)": keyword arguments of the class, a
+    number, yes or no, or text, as the default is; over those of a ready game. Raises ValueError, saying what there is,
+    if there is no such name, file, module, class or parameter, or if the class refuses a value.
     """
-    place, _, class_name = GAMES.get(spec, spec).rpartition(":")
+    name, given = _split(spec)
+    place, parameters = _split(GAMES.get(name, name))
+    place, _, class_name = place.rpartition(":")
     if not place:
         raise ValueError(
-            f"unknown game {spec!r}:{suggestion(spec, GAMES)} azero has {', '.join(sorted(GAMES))}; "
+            f"unknown game {name!r}:{suggestion(name, GAMES)} azero has {', '.join(sorted(GAMES))}; "
             "your own is 'path/to/file.py:Class'"
         )
+    game_class = _find_class(place, class_name)
+    arguments = _arguments(game_class, name, parameters | given)
+    game = game_class(**arguments)
+    _check_declarations(game, place)
+    if arguments and game.name == getattr(game_class, "name", None):
+        game.name = full_name(game, **arguments)
+    return game
+
+
+def _split(spec: str) -> tuple[str, dict[str, str]]:
+    """What stands before the parameters, and the parameters. Raises ValueError for any that are not name=value."""
+    match = re.fullmatch(r"(.*)\(([^()]*)\)\s*", spec, re.DOTALL)
+    if match is None:
+        if spec.count("(") > spec.count(")"):
+            raise ValueError(f"{spec!r} has a '(' that no ')' closes; a game with parameters is 'name(name=value)'")
+        return spec, {}
+    parameters: dict[str, str] = {}
+    for word in filter(None, map(str.strip, match[2].split(","))):
+        key, equals, value = map(str.strip, word.partition("="))
+        if not key or not equals:
+            raise ValueError(f"{spec}: {word!r} is no parameter; they are written {match[1]}(name=value,name=value)")
+        if key in parameters:
+            raise ValueError(f"{spec}: {key} is given twice")
+        parameters[key] = value
+    return match[1], parameters
+
+
+def _find_class(place: str, class_name: str) -> type[Game[Any]]:
     is_file = place.endswith(".py") or "/" in place
     module = _load_file(Path(place)) if is_file else _load_module(place)
     game_class = getattr(module, class_name, None)
@@ -34,9 +71,36 @@ def load_game(spec: str) -> Game[Any]:
     unwritten = ", ".join(sorted(game_class.__abstractmethods__))
     if unwritten:
         raise ValueError(f"{place}: {class_name} must also define {unwritten}")
-    game: Game[Any] = game_class()
-    _check_declarations(game, place)
-    return game
+    return game_class
+
+
+def _arguments(game_class: type[Game[Any]], name: str, given: dict[str, str]) -> dict[str, Any]:
+    """The parameters as arguments of the class. Raises ValueError for one that it does not take, or of another kind."""
+    known = {key: parameter.default for key, parameter in signature(game_class).parameters.items()}
+    takes = [key if value is Parameter.empty else f"{key}={parameter_text(value)}" for key, value in known.items()]
+    for key in given:
+        if key not in known:
+            allowed = f"its parameters: {', '.join(takes)}" if takes else "it has none"
+            raise ValueError(f"{name} has no parameter {key!r};{suggestion(key, known)} {allowed}")
+    missing = [key for key, value in known.items() if value is Parameter.empty and key not in given]
+    if missing:
+        raise ValueError(f"{name} needs its parameters: {name}({','.join(f'{key}=...' for key in missing)})")
+    return {key: _argument(f"{name}: {key}", value, known[key]) for key, value in given.items()}
+
+
+def _argument(what: str, text: str, default: Any) -> Any:
+    """A parameter's value, of its default's kind; where there is none, of the kind that it looks like."""
+    truth = {"yes": True, "no": False}.get(text)
+    whole = re.fullmatch(r"[+-]?\d+", text) is not None
+    if isinstance(default, bool):
+        if truth is None:
+            raise ValueError(f"{what} must be yes or no, got {text!r}")
+        return truth
+    if isinstance(default, int) and not whole:
+        raise ValueError(f"{what} must be a whole number, got {text!r}")
+    if isinstance(default, str):
+        return text
+    return int(text) if whole else text if truth is None else truth
 
 
 def _check_declarations(game: Game[Any], place: str) -> None:

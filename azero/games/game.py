@@ -21,6 +21,7 @@ The laws, checked on any game by `azero.games.check`:
 import ast
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from inspect import signature
 from operator import index
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
@@ -50,7 +51,7 @@ class Symmetry(NamedTuple, Generic[S]):
 class Game(ABC, Generic[S]):
     """A two-player, zero-sum, deterministic game of perfect information."""
 
-    name: ClassVar[str]
+    name: str  # with the parameters that differ from their defaults (see `full_name`)
     num_actions: int  # actions are 0 ... num_actions - 1
     max_game_length: int  # no game has more actions than this
     observation_shape: tuple[int, int, int]  # planes C, rows H, columns W
@@ -128,6 +129,22 @@ class Game(ABC, Generic[S]):
             allowed = " ".join(map(self.action_text, legal)) or "none, the game is over"
             raise IllegalActionError(f"{self.name}: {action!r} is not legal here; legal: {allowed}")
         return number
+
+
+def full_name(game: Game[S], **parameters: int | str) -> str:
+    """The name of a game's class with those of its parameters that differ from the defaults: "othello(size=6)".
+
+    A game with parameters sets `self.name` to it, so that nothing learned of one size is taken for another.
+    """
+    defaults = {key: parameter.default for key, parameter in signature(type(game)).parameters.items()}
+    changed = {key: parameters[key] for key in defaults if key in parameters and parameters[key] != defaults[key]}
+    words = ",".join(f"{key}={parameter_text(value)}" for key, value in changed.items())
+    return f"{type(game).name}({words})" if words else type(game).name
+
+
+def parameter_text(value: object) -> str:
+    """A parameter's value as one writes it on a command line."""
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
 def state_after(game: Game[S], actions: Iterable[int]) -> S:

@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from azero.games import load_game
+from azero.games import GAMES, load_game
 from azero.games.connect4 import Connect4
 from azero.games.game import Game
 from azero.games.tictactoe import TicTacToe
@@ -120,3 +120,105 @@ def test_a_declaration_that_is_missing_or_wrong_is_named(tmp_path, declaration, 
     path.write_text(f"from azero import Game\nclass Mine(Game):\n    {declaration}\n{body}")
     with pytest.raises(ValueError, match=named):
         load_game(f"{path}:Mine")
+
+
+COUNTDOWN = """
+from azero.games.game import Game, full_name
+
+class Countdown(Game):
+    name = "countdown"
+    num_actions = 3
+    def __init__(self, start=5, misere=False, heaps="3-4"):
+        if start < 1:
+            raise ValueError(f"start must be at least 1, got {start}")
+        self.max_game_length, self.start, self.misere, self.heaps = start, start, misere, heaps
+    def initial_state(self): return (self.start, 0)
+    def current_player(self, state): return state[1]
+    def legal_actions(self, state): return [take for take in (1, 2) if take <= state[0]]
+    def step(self, state, action): return (state[0] - action, 1 - state[1])
+    def outcome(self, state): return -1.0
+
+class Named(Countdown):
+    def __init__(self, start=5):
+        super().__init__(start)
+        self.name = full_name(self, start=start)
+
+class Bare(Countdown):
+    def __init__(self, start):
+        super().__init__(start)
+
+class Open(Countdown):
+    def __init__(self, start=None, heaps=None):
+        super().__init__(7, start, heaps)
+"""
+
+
+@pytest.fixture
+def countdown(tmp_path, monkeypatch):
+    """A user's file of games with parameters."""
+    monkeypatch.setattr(sys, "modules", sys.modules.copy())
+    path = tmp_path / "countdown_with_parameters.py"
+    path.write_text(COUNTDOWN)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("parameters", "start", "misere", "heaps"),
+    [
+        ("", 5, False, "3-4"),
+        ("()", 5, False, "3-4"),
+        ("(start=8)", 8, False, "3-4"),
+        ("(misere=yes,heaps=3-4-5)", 5, True, "3-4-5"),
+        ("( start = 8 , misere = no, heaps = 7 )", 8, False, "7"),
+    ],
+)
+def test_parameters_follow_a_game_in_parentheses_and_are_of_the_kind_of_their_defaults(
+    countdown, parameters, start, misere, heaps
+):
+    game = load_game(f"{countdown}:Countdown{parameters}")
+    assert (game.start, game.misere, game.heaps) == (start, misere, heaps)
+
+
+def test_a_parameter_without_a_kind_is_a_number_or_yes_or_no_or_text(countdown):
+    game = load_game(f"{countdown}:Open(start=yes,heaps=-12)")
+    assert (game.misere, game.heaps) == (True, -12)
+    assert load_game(f"{countdown}:Open(heaps=3-4)").heaps == "3-4"
+
+
+def test_a_game_with_parameters_has_those_in_its_name_that_differ_from_their_defaults(countdown):
+    assert load_game(f"{countdown}:Countdown(start=5)").name == "countdown"
+    assert load_game(f"{countdown}:Countdown(misere=yes,start=8)").name == "countdown(start=8,misere=yes)"
+    assert load_game(f"{countdown}:Bare(start=8)").name == "countdown(start=8)"
+    assert load_game(f"{countdown}:Named(start=8)").name == "countdown(start=8)"
+
+
+def test_a_ready_game_has_parameters_that_others_go_over(countdown, monkeypatch):
+    monkeypatch.setitem(GAMES, "launch", f"{countdown}:Countdown(start=9,misere=yes)")
+    assert load_game("launch").name == "countdown(start=9,misere=yes)"
+    assert load_game("launch(start=8)").name == "countdown(start=8,misere=yes)"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ("(stat=6)", r"no parameter 'stat'; did you mean 'start'\? its parameters: start=5, misere=no, heaps=3-4$"),
+        ("(start=six)", "Countdown: start must be a whole number, got 'six'"),
+        ("(start=1.5)", "Countdown: start must be a whole number, got '1.5'"),
+        ("(misere=1)", "Countdown: misere must be yes or no, got '1'"),
+        ("(start=0)", "^start must be at least 1, got 0"),
+        ("(6)", r"'6' is no parameter; they are written .*:Countdown\(name=value,name=value\)"),
+        ("(=6)", "'=6' is no parameter"),
+        ("(start=6,start=7)", "start is given twice"),
+        ("(start=6", r"has a '\(' that no '\)' closes; a game with parameters is 'name\(name=value\)'"),
+    ],
+)
+def test_a_wrong_parameter_is_refused_with_what_there_is(countdown, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        load_game(f"{countdown}:Countdown{parameters}")
+
+
+def test_a_parameter_that_is_missing_or_that_no_game_takes_is_named(countdown):
+    with pytest.raises(ValueError, match=r"Bare needs its parameters: .*Bare\(start=\.\.\.\)"):
+        load_game(f"{countdown}:Bare")
+    with pytest.raises(ValueError, match="connect4 has no parameter 'size'; it has none"):
+        load_game("connect4(size=8)")
