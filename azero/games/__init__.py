@@ -15,6 +15,8 @@ from azero.games.suggest import suggestion
 
 GAMES = {  # the names of games, and of ready games with parameters: "module:Class(name=value)"
     "connect4": "azero.games.connect4:Connect4",
+    "five-stones": "azero.games.nim:Nim(heaps=5,take=2)",
+    "nim": "azero.games.nim:Nim",
     "tictactoe": "azero.games.tictactoe:TicTacToe",
 }
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from azero._jit import below, draw, kernel, pack, unpack
 from azero.games.compiled import CompiledGame, PackedStates, current_player, outcome, step, write_legal_actions
-from azero.games.game import Game, Symmetry
+from azero.games.game import Game, Symmetry, exact_values
 
 S = TypeVar("S", bound=Hashable)
 Law = Callable[[Game[S], S], None]
@@ -42,7 +42,8 @@ def check_game(game: Game[S], num_games: int = 20, seed: int = 0) -> int:
 
 def _laws(game: Game[S]) -> list[Law[S]]:
     """The laws of a state, each relying on those before it."""
-    laws: list[Law[S]] = [_is_a_value, _has_lawful_actions, _steps_purely, _has_an_outcome, _reads_back]
+    laws: list[Law[S]] = [_is_a_value, _has_lawful_actions, _steps_purely, _has_an_outcome]
+    laws += [_knows_perfect_play, _reads_back]
     observed, symmetries = _observed_shape(game) is not None, game.symmetries()
     endings: dict[bytes, tuple[float, S]] = {}
     laws += [_is_observed, partial(_ends_alike, endings)] if observed else []
@@ -154,6 +155,17 @@ def _steps_purely(game: Game[S], state: S) -> None:
 def _has_an_outcome(game: Game[S], state: S) -> None:
     if game.is_terminal(state) and not -1 <= game.outcome(state) <= 1:
         raise _broken(game, f"an outcome must be in [-1, 1], not {game.outcome(state)}", state)
+
+
+def _knows_perfect_play(game: Game[S], state: S) -> None:
+    """An exact value is that of the best action, down to the end of the game."""
+    said = game.exact_value(state)
+    if said is None:
+        return
+    values = exact_values(game, state)
+    best = max(values.values()) if values else game.outcome(state)
+    if said != best:
+        raise _broken(game, f"the exact value must be that of the best action, {best}, not {said}", state)
 
 
 def _reads_back(game: Game[S], state: S) -> None:

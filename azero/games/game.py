@@ -77,6 +77,13 @@ class Game(ABC, Generic[S]):
     def outcome(self, state: S) -> float:
         """The result of a terminal state, in [-1, 1], for `current_player(state)`; a draw is exactly 0."""
 
+    def exact_value(self, state: S) -> float | None:
+        """What perfect play leads to, for the player to move, if theory tells it without a search; else None.
+
+        A game that answers for one state does so for all.
+        """
+        return None
+
     def is_terminal(self, state: S) -> bool:
         """Whether the game is over."""
         return not self.legal_actions(state)
@@ -164,6 +171,17 @@ def winner(game: Game[S], state: S) -> int | None:
         return None
     mover = game.current_player(state)
     return mover if outcome > 0 else 1 - mover
+
+
+def exact_values(game: Game[S], state: S) -> dict[int, float]:
+    """What perfect play leads to after each action, for the player to move; none if the game's theory does not say."""
+    values, mover = {}, game.current_player(state)
+    for action in game.legal_actions(state):
+        after = game.step(state, action)
+        value = game.exact_value(after)
+        if value is not None:
+            values[action] = value if game.current_player(after) == mover else -value
+    return values
 
 
 def result_text(game: Game[S], state: S) -> str:
