@@ -222,7 +222,7 @@ def suppose_loss(tree: Tree, b: int, path: Any, num_visits: int) -> None:
         tree.edges[b, edge]["visits"] += num_visits
         tree.edges[b, edge]["total"] -= num_visits
         if tree.state.shape[1] > 0 and tree.edges[b, edge]["child"] >= 0:
-            tree.node_visits[b, tree.edges[b, edge]["child"]] += num_visits
+            tree.nodes[b, tree.edges[b, edge]["child"]]["visits"] += num_visits
 
 
 @kernel
@@ -268,7 +268,7 @@ def _copy_node(tree: Tree, b: int, old: int, target: Tree, new: int) -> None:
     if tree.state.shape[1] > 0:
         for i in range(tree.state.shape[2]):
             target.state[0, new, i] = tree.state[b, old, i]
-        target.node_visits[0, new] = tree.node_visits[b, old]
+        target.nodes[0, new]["visits"] = tree.nodes[b, old]["visits"]
     if tree.amaf_visits.shape[1] > 0:
         for i in range(tree.amaf_visits.shape[2]):
             target.amaf_visits[0, new, i] = tree.amaf_visits[b, old, i]

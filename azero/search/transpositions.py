@@ -46,11 +46,11 @@ class Shared(NamedTuple):
 
     def node_visits(self, tree: Tree, b: int, edge: int, node: int) -> int:
         """All simulations through the node."""
-        return int(tree.node_visits[b, node])
+        return int(tree.nodes[b, node]["visits"])
 
     def count_visit(self, tree: Tree, b: int, edge: int, value: float, sign: int) -> None:
         """As in a tree, and one for the node."""
-        tree.node_visits[b, tree.edges[b, edge]["child"]] += 1
+        tree.nodes[b, tree.edges[b, edge]["child"]]["visits"] += 1
         tree.edges[b, edge]["visits"] += 1
         tree.edges[b, edge]["total"] += sign * value
 
@@ -68,7 +68,7 @@ class Shared(NamedTuple):
 
     def find(self, tree: Tree, b: int, row: Any) -> int:
         """See the function."""
-        slot = _slot(tree.slots, tree.state, b, row[:-1])
+        slot = _slot(tree.slots[b], tree.state[b], row)
         row[-1] = slot
         return int(tree.slots[b, slot])
 
@@ -76,7 +76,7 @@ class Shared(NamedTuple):
         """See the function."""
         for i in range(len(row) - 1):
             tree.state[b, node, i] = row[i]
-        tree.node_visits[b, node] = 0
+        tree.nodes[b, node]["visits"] = 0
         tree.slots[b, row[-1]] = node
 
 
@@ -99,22 +99,23 @@ def _check_acyclic(edges: Any, b: int, path: Any, node: int) -> None:
 
 
 @kernel
-def _slot(slots: Any, states: Any, b: int, row: Any) -> int:
+def _slot(slots: Any, states: Any, row: Any) -> int:
     """Where in the hash table the state's node stands, or is to stand: linear probing."""
-    mask = slots.shape[1] - 1
+    mask = len(slots) - 1
+    width = states.shape[1]
     key = 0
-    for number in row:
-        key = mix(key, number)
+    for i in range(width):
+        key = mix(key, row[i])
     slot = key & mask
-    node = slots[b, slot]
+    node = slots[slot]
     while node >= 0:
         same = True
-        for i in range(len(row)):
-            same = same and states[b, node, i] == row[i]
+        for i in range(width):
+            same = same and states[node, i] == row[i]
         if same:
             break
         slot = (slot + 1) & mask
-        node = slots[b, slot]
+        node = slots[slot]
     return int(slot)
 
 
@@ -123,4 +124,4 @@ def fill_slots(tree: Tree, b: int) -> None:
     """Enter all nodes into the hash table, which is empty; there is none where nodes are not shared."""
     num_nodes = tree.size[b] if tree.slots.shape[1] > 0 else 0
     for node in range(num_nodes):
-        tree.slots[b, _slot(tree.slots, tree.state, b, tree.state[b, node])] = node
+        tree.slots[b, _slot(tree.slots[b], tree.state[b], tree.state[b, node])] = node

@@ -15,7 +15,9 @@ import numpy.typing as npt
 
 IntArray = npt.NDArray[np.int32]
 
-_NODE = np.dtype([("first_edge", "i4"), ("value", "f4"), ("floor", "f4"), ("player", "i2"), ("plies", "i2")])
+_NODE = np.dtype(
+    [("first_edge", "i4"), ("value", "f4"), ("floor", "f4"), ("player", "i2"), ("plies", "i2"), ("visits", "i4")]
+)
 _EDGE = np.dtype(
     [("total", "f8"), ("visits", "i4"), ("child", "i4"), ("prior", "f4"), ("action", "u2"), ("proven", "i2")]
 )
@@ -32,13 +34,12 @@ class Tree(NamedTuple):
     Python sees each field as an array, as in `tree.visits[b, edge]`.
     """
 
-    nodes: npt.NDArray[Any]  # records[B, N + 1]: see the first five properties
+    nodes: npt.NDArray[Any]  # records[B, N + 1]: see the first six properties
     edges: npt.NDArray[Any]  # records[B, E]: see the others
     size: IntArray  # int32[B]: nodes planted
     stream: npt.NDArray[np.int64]  # int64[B]: the randomness of the search (see `azero._jit.draw`)
     state: npt.NDArray[np.int64]  # int64[B, N, F] with transpositions: the packed states of the nodes
     slots: IntArray  # int32[B, power of 2 >= 2 N] with transpositions: a hash table of node numbers; -1: free
-    node_visits: IntArray  # int32[B, N] with transpositions: simulations through the node
     amaf_visits: IntArray  # int32[B, N, 2 A] with RAVE: simulations below the node in which a player took an action
     amaf_total: npt.NDArray[np.float32]  # float32[B, N, 2 A] with RAVE: sum of their values, for that player
     focus: IntArray  # int32[B, D] where a rule tries all children at once: how many edges lead there, and these
@@ -72,6 +73,11 @@ class Tree(NamedTuple):
     def plies(self) -> npt.NDArray[np.int16]:
         """int16[B, N + 1]: actions to the end of the game in the proof of `value`; -1: not proven."""
         return self.nodes["plies"]
+
+    @property
+    def node_visits(self) -> IntArray:
+        """int32[B, N + 1]: simulations through the node, with transpositions; else the edge to it has them."""
+        return self.nodes["visits"]
 
     @property
     def total(self) -> npt.NDArray[np.float64]:
@@ -123,7 +129,6 @@ def allocate(num_trees: int, num_nodes: int, num_edges: int, columns: Columns = 
         stream=np.zeros(num_trees, np.int64),
         state=np.zeros((num_trees, num_states, columns.state), np.int64),
         slots=np.full((num_trees, 1 << (2 * num_nodes).bit_length() if columns.state else 0), -1, np.int32),
-        node_visits=np.zeros((num_trees, num_states), np.int32),
         amaf_visits=np.zeros((num_trees, num_amaf, columns.amaf), np.int32),
         amaf_total=np.zeros((num_trees, num_amaf, columns.amaf), np.float32),
         focus=np.zeros((num_trees, columns.focus), np.int32),

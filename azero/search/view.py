@@ -188,7 +188,7 @@ class TreeView(Generic[S]):
     def _node(self, path: tuple[Edge, ...], state: S) -> Node[S]:
         number, tree = path[-1].child, self.tree
         player, value, plies = tree.player[self.b, number], tree.value[self.b, number], tree.plies[self.b, number]
-        visits = int(tree.node_visits[self.b, number]) if tree.node_visits.size else path[-1].visits
+        visits = int(tree.node_visits[self.b, number]) if tree.columns.state else path[-1].visits
         proof = Proof(float(value), int(plies)) if plies >= 0 else None
         return Node(number, state, int(player), visits, float(value), proof, path)
 
