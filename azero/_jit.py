@@ -18,17 +18,18 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 import numpy as np
-from numba.core import event
-from numba.extending import overload, register_jitable
+from numba.core import cgutils, event
+from numba.extending import intrinsic, overload, register_jitable
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _config: Any = numba.config
+_FALSE: Any = cgutils.false_bit
 _OPTIONS: Any = {"error_model": "numpy"}  # division by zero gives infinity or NaN, as in NumPy, without a branch
 _KERNEL: Any = {**_OPTIONS, "nogil": True, "_nrt": False}
 _INLINE: Any = {**_OPTIONS, "forceinline": True}  # a call would pass every array of a tree, each seven words long
-_MASK64 = (1 << 64) - 1
+_MASK64, _SIGN = (1 << 64) - 1, 1 << 63
 _NUM_CACHES_KEPT = 8  # the latest used: each version, and each set of users' rules, has its own
 _CACHE_NAME = re.compile("[0-9a-f]{16}")
 _kernels: list[Any] = []
@@ -194,6 +195,74 @@ def _mix_compiled(key: Any, number: Any) -> Any:
     return implementation
 
 
+def shift_left(bits: int, n: int) -> int:
+    """A word of 64 bits, kept as a signed integer, shifted by n in [0, 64); what leaves it is lost."""
+    return _signed(bits << n)
+
+
+@overload(shift_left, strict=False)  # strict would compare the annotations too
+def _shift_left_compiled(bits: Any, n: Any) -> Any:
+    return lambda bits, n: np.int64(bits) << np.int64(n)
+
+
+def shift_right(bits: int, n: int) -> int:
+    """The word shifted by n in [0, 64) to the right; zeros come in, also where it is negative."""
+    return _signed((bits & _MASK64) >> n)
+
+
+@overload(shift_right, strict=False)  # strict would compare the annotations too
+def _shift_right_compiled(bits: Any, n: Any) -> Any:
+    return lambda bits, n: np.int64(np.uint64(bits) >> np.uint64(n))
+
+
+def count_bits(bits: int) -> int:
+    """How many bits of a word are set."""
+    return (bits & _MASK64).bit_count()
+
+
+@overload(count_bits, strict=False)  # strict would compare the annotations too
+def _count_bits_compiled(bits: Any) -> Any:
+    return lambda bits: _population(np.int64(bits))
+
+
+def lowest_bit(bits: int) -> int:
+    """Where a word's lowest set bit is, in [0, 64); 64 if none is set."""
+    return (bits & -bits).bit_length() - 1 if bits else 64
+
+
+@overload(lowest_bit, strict=False)  # strict would compare the annotations too
+def _lowest_bit_compiled(bits: Any) -> Any:
+    return lambda bits: _trailing_zeros(np.int64(bits))
+
+
+def drop_lowest_bit(bits: int) -> int:
+    """The word without its lowest set bit."""
+    return bits & _signed(bits - 1)
+
+
+@overload(drop_lowest_bit, strict=False)  # strict would compare the annotations too
+def _drop_lowest_bit_compiled(bits: Any) -> Any:
+    return lambda bits: np.int64(bits) & (np.int64(bits) - np.int64(1))
+
+
+def _signed(bits: int) -> int:
+    """The integer that is made of the lowest 64 bits, as kernels read them."""
+    return ((bits + _SIGN) & _MASK64) - _SIGN
+
+
+def _instruction(build: Callable[[Any, Any], Any]) -> Any:
+    """A function of kernels, from a word to a number, that is one instruction of LLVM."""
+
+    def typed(_context: Any, word: Any) -> Any:
+        return word(word), lambda _context, builder, _signature, words: build(builder, words[0])
+
+    return intrinsic(typed)
+
+
+_population = _instruction(lambda builder, word: builder.ctpop(word))
+_trailing_zeros = _instruction(lambda builder, word: builder.cttz(word, _FALSE))
+
+
 @compilable
 def below(number: int, bound: int) -> int:
     """Map a drawn number to [0, bound), for a bound below 2**31, without division (Lemire 2019)."""
@@ -220,6 +289,47 @@ def unpack(like: R, row: Any) -> R:
 def _unpack_compiled(like: Any, row: Any) -> Any:
     fields = ", ".join(f"row[{i}]" for i in range(len(like.types)))
     return _generated(f"def implementation(like, row): return cls({fields})", cls=like.instance_class)
+
+
+@compilable
+def below(number: int, bound: int) -> int:
+    """Map a drawn number to [0, bound), for a bound below 2**31, without division (Lemire 2019)."""
+    return ((number >> 31) * bound) >> 32
+
+
+def pack(state: tuple[int, ...], row: Any) -> None:
+    """Write a compiled game's state into one row of an int64 array."""
+    row[:] = state
+
+
+@overload(pack, strict=False)  # strict would compare the annotations too
+def _pack_compiled(state: Any, row: Any) -> Any:
+    body = "; ".join(f"row[{i}] = state[{i}]" for i in range(len(state.types)))
+    return _generated(f"def implementation(state, row): {body}")
+
+
+def unpack(like: R, row: Any) -> R:
+    """Read a state of the same class as `like` back from a row that `pack` wrote."""
+    return type(like)(*row.tolist())
+
+
+@overload(unpack, strict=False)  # strict would compare the annotations too
+def _unpack_compiled(like: Any, row: Any) -> Any:
+    fields = ", ".join(f"row[{i}]" for i in range(len(like.types)))
+    return _generated(f"def implementation(like, row): return cls({fields})", cls=like.instance_class)
+
+
+def with_field(state: R, index: int, value: int) -> R:
+    """A compiled game's state with another value in the field of this number, which kernels need not know beforehand."""
+    fields = list(cast(tuple[int, ...], state))
+    fields[index] = value
+    return type(state)(*fields)
+
+
+@overload(with_field, strict=False)  # strict would compare the annotations too
+def _with_field_compiled(state: Any, index: Any, value: Any) -> Any:
+    fields = ", ".join(f"value if index == {i} else state[{i}]" for i in range(len(state.types)))
+    return _generated(f"def implementation(state, index, value): return cls({fields})", cls=state.instance_class)
 
 
 def _generated(source: str, **names: Any) -> Any:

@@ -17,6 +17,8 @@ GAMES = {  # the names of games, and of ready games with parameters: "module:Cla
     "connect4": "azero.games.connect4:Connect4",
     "five-stones": "azero.games.nim:Nim(heaps=5,take=2)",
     "nim": "azero.games.nim:Nim",
+    "othello": "azero.games.othello:Othello",
+    "othello6": "azero.games.othello:Othello(size=6)",
     "tictactoe": "azero.games.tictactoe:TicTacToe",
 }
 

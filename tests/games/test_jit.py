@@ -7,10 +7,10 @@ import sys
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis.strategies import integers
+from hypothesis.strategies import integers, sampled_from
 
 from azero import _jit
-from azero._jit import below, draw, kernel
+from azero._jit import below, count_bits, draw, drop_lowest_bit, kernel, lowest_bit, shift_left, shift_right
 
 INT64 = integers(-(2**63), 2**63 - 1)
 
@@ -23,6 +23,11 @@ def draw_in_a_kernel(stream, counter):
 @kernel
 def below_in_a_kernel(number, bound):
     return below(number, bound)
+
+
+@kernel
+def word_functions_in_a_kernel(bits, n):
+    return shift_left(bits, n), shift_right(bits, n), count_bits(bits), lowest_bit(bits), drop_lowest_bit(bits)
 
 
 def chi_square(counts):
@@ -64,6 +69,27 @@ def test_numbers_are_even_along_a_stream_across_streams_and_in_pairs(bound):
         assert chi_square(np.bincount(numbers, minlength=bound)) < limit
         pairs = np.array(numbers[:-1]) * bound + numbers[1:]
         assert chi_square(np.bincount(pairs, minlength=bound**2)) < limit_of_pairs
+
+
+def signed(word):
+    """A word as the signed integer that has its 64 bits."""
+    return word - (1 << 64) if word >> 63 else word
+
+
+@given(integers(0, 2**64 - 1) | sampled_from([0, 1, 1 << 63, 2**64 - 1]), integers(0, 63))
+def test_words_are_shifted_and_counted_alike_in_kernels_and_in_plain_python(word, n):
+    digits = f"{word:064b}"
+    bits = signed(word)
+    expected = (
+        signed(int((digits + "0" * n)[-64:], 2)),
+        signed(int(("0" * n + digits)[:64], 2)),
+        digits.count("1"),
+        63 - digits.rindex("1") if word else 64,
+        signed(int(digits[: digits.rindex("1")] + "0" * (64 - digits.rindex("1")), 2)) if word else 0,
+    )
+    in_python = shift_left(bits, n), shift_right(bits, n), count_bits(bits), lowest_bit(bits), drop_lowest_bit(bits)
+    assert in_python == expected
+    assert word_functions_in_a_kernel(bits, n) == expected
 
 
 HEAP = """
