@@ -291,34 +291,6 @@ def _unpack_compiled(like: Any, row: Any) -> Any:
     return _generated(f"def implementation(like, row): return cls({fields})", cls=like.instance_class)
 
 
-@compilable
-def below(number: int, bound: int) -> int:
-    """Map a drawn number to [0, bound), for a bound below 2**31, without division (Lemire 2019)."""
-    return ((number >> 31) * bound) >> 32
-
-
-def pack(state: tuple[int, ...], row: Any) -> None:
-    """Write a compiled game's state into one row of an int64 array."""
-    row[:] = state
-
-
-@overload(pack, strict=False)  # strict would compare the annotations too
-def _pack_compiled(state: Any, row: Any) -> Any:
-    body = "; ".join(f"row[{i}] = state[{i}]" for i in range(len(state.types)))
-    return _generated(f"def implementation(state, row): {body}")
-
-
-def unpack(like: R, row: Any) -> R:
-    """Read a state of the same class as `like` back from a row that `pack` wrote."""
-    return type(like)(*row.tolist())
-
-
-@overload(unpack, strict=False)  # strict would compare the annotations too
-def _unpack_compiled(like: Any, row: Any) -> Any:
-    fields = ", ".join(f"row[{i}]" for i in range(len(like.types)))
-    return _generated(f"def implementation(like, row): return cls({fields})", cls=like.instance_class)
-
-
 def with_field(state: R, index: int, value: int) -> R:
     """A compiled game's state with another value in the field of this number, which kernels need not know beforehand."""
     fields = list(cast(tuple[int, ...], state))

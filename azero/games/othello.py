@@ -47,6 +47,24 @@ class State(NamedTuple):
 
 
 @compilable
+def _bit_of(cell: int, size: int) -> int:
+    """The bit of a cell, counted row by row on its board."""
+    if size == _WIDTH:  # spares the arithmetic
+        return cell
+    margin = (_WIDTH - size) // 2
+    return (cell // size + margin) * _WIDTH + cell % size + margin
+
+
+@compilable
+def _cell_of(bit: int, size: int) -> int:
+    """The cell of a bit."""
+    if size == _WIDTH:
+        return bit
+    margin = (_WIDTH - size) // 2
+    return (bit // _WIDTH - margin) * size + bit % _WIDTH - margin
+
+
+@compilable
 def _ends(own: int, other: int, step: int) -> int:
     """The cells beyond unbroken rows of `other` that begin beside `own`, both ways along a direction."""
     up, down = other & shift_left(own, step), other & shift_right(own, step)
@@ -138,11 +156,9 @@ class Rules(NamedTuple):
                 return 0
             out[0] = self.size * self.size
             return 1
-        margin, num_legal, free = (_WIDTH - self.size) // 2, 0, state.free
+        num_legal, free = 0, state.free
         while free != 0:
-            bit = lowest_bit(free)
-            row, column = bit // _WIDTH - margin, bit % _WIDTH - margin
-            out[num_legal] = row * self.size + column
+            out[num_legal] = _cell_of(lowest_bit(free), self.size)
             num_legal += 1
             free = drop_lowest_bit(free)
         return num_legal
@@ -151,9 +167,7 @@ class Rules(NamedTuple):
         """Put a stone and turn what it captures, or pass."""
         own, other = state.own, state.other
         if action < self.size * self.size:
-            margin = (_WIDTH - self.size) // 2
-            row, column = action // self.size + margin, action % self.size + margin
-            stone = shift_left(1, row * _WIDTH + column)
+            stone = shift_left(1, _bit_of(action, self.size))
             inner = other & _INNER
             captured = _captured(stone, own, inner, _ACROSS) | _captured(stone, own, inner, _UPWARD)
             captured |= _captured(stone, own, other, _DOWN) | _captured(stone, own, inner, _DOWNWARD)
@@ -187,12 +201,10 @@ class Rules(NamedTuple):
 
     def write_observation(self, state: State, planes: Any) -> None:
         """The two boards."""
-        margin = (_WIDTH - self.size) // 2
-        for row in range(self.size):
-            for column in range(self.size):
-                bit = (row + margin) * _WIDTH + column + margin
-                planes[0, row, column] = shift_right(state.own, bit) & 1
-                planes[1, row, column] = shift_right(state.other, bit) & 1
+        for cell in range(self.size * self.size):
+            bit = _bit_of(cell, self.size)
+            planes[0, cell // self.size, cell % self.size] = shift_right(state.own, bit) & 1
+            planes[1, cell // self.size, cell % self.size] = shift_right(state.other, bit) & 1
 
 
 class Othello(CompiledGame[State]):
@@ -204,9 +216,7 @@ class Othello(CompiledGame[State]):
         """`size` is the number of rows and columns: 4, 6 or 8. Raises ValueError for any other."""
         if size not in (4, 6, 8):
             raise ValueError(f"size must be 4, 6 or 8, got {size}")
-        margin = (_WIDTH - size) // 2
-        rows = range(margin, margin + size)
-        self._bits = tuple(_WIDTH * row + column for row in rows for column in rows)  # of each cell
+        self._bits = tuple(_bit_of(cell, size) for cell in range(size * size))
         cells = 0
         for bit in self._bits:
             cells |= shift_left(1, bit)
