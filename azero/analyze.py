@@ -17,7 +17,7 @@ from azero._jit import draw
 from azero.config import command
 from azero.evaluators.rollout import RolloutEvaluator
 from azero.games import load_game
-from azero.games.game import Game, GameOverError, result_text
+from azero.games.game import Game, GameOverError, exact_values, result_text
 from azero.players.player import SearchPlayer
 from azero.players.spec import parse_player
 from azero.screen import text_table
@@ -25,7 +25,7 @@ from azero.search.alphabeta import AlphaBeta, Limits
 from azero.search.forest import Forest
 from azero.search.mcts import for_budget
 from azero.search.picture import MAX_NODES, check_picture_path, save_picture
-from azero.search.result import Proof, SearchResult, rank_actions
+from azero.search.result import Proof, SearchResult, rank_actions, result_name
 from azero.search.trace import Choice, Simulation, trace_simulation
 from azero.search.view import Edge, Node, TreeView, value_text, view
 
@@ -124,12 +124,16 @@ def _parse_state(game: Game[S], text: str) -> S:
 
 
 def _exact_results(game: Game[S], state: S, seconds: float) -> dict[int, str]:
-    """What the actions lead to in perfect play, as in "win in 3", where that is found out in time."""
+    """What the actions lead to in perfect play, as in "win in 3", where that is found out in time.
+
+    A game's own theory knows the rest, but not in how many plies.
+    """
     if seconds == 0:
         return {}
     found = AlphaBeta(game).search(state, Limits(seconds=seconds), every_action=True)
     results = zip(found.actions.tolist(), found.values.tolist(), found.plies.tolist(), found.exact, strict=True)
-    return {action: Proof(value, plies).text() for action, value, plies, exact in results if exact}
+    known = {action: result_name(value) for action, value in exact_values(game, state).items()}
+    return known | {action: Proof(value, plies).text() for action, value, plies, exact in results if exact}
 
 
 def _show_result(

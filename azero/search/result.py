@@ -23,8 +23,13 @@ class Proof(NamedTuple):
 
     def text(self) -> str:
         """ "win in 3", "draw", "loss in 8"."""
-        name = "win" if self.value > 0 else "loss" if self.value < 0 else "draw"
+        name = result_name(self.value)
         return name if name == "draw" else f"{name} in {self.plies}"
+
+
+def result_name(value: float) -> str:
+    """A result for the player to whom the value belongs: "win", "draw" or "loss"."""
+    return "win" if value > 0 else "loss" if value < 0 else "draw"
 
 
 class SearchResult(NamedTuple):
