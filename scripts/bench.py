@@ -144,9 +144,11 @@ def uct(bench: Bench) -> Iterator[Row]:
     """Plain UCT with rollouts from the start of a game."""
     import peers
 
-    for name, openspiel_name in (("tictactoe", "tic_tac_toe"), ("connect4", "connect_four")):
-        for simulations in (1_000, 10_000, 100_000):
-            searches = UCT_WORK // simulations
+    openspiel_names = {"tictactoe": "tic_tac_toe", "connect4": "connect_four", "othello": "othello"}
+    for name, openspiel_name in openspiel_names.items():
+        work_size = UCT_WORK // 20 if name == "othello" else UCT_WORK  # OpenSpiel takes seconds for as much
+        for simulations in (size for size in (1_000, 10_000, 100_000) if size <= work_size):
+            searches = work_size // simulations
             prepare = partial(peers.openspiel_uct, openspiel_name, simulations, searches)
             yield from bench.against(
                 f"UCT, {name}, {simulations:,} simulations",
