@@ -1,4 +1,4 @@
-"""Nim: take any number of stones, or at most some number, from one heap.
+"""Nim and subtraction games: take any number of stones, or at most some number, from one heap.
 
 Players: X (player 0) and O.
 Actions: 15, (stones - 1) times the number of heaps plus the heap; a2 takes two stones from the first heap.
