@@ -59,7 +59,7 @@ def test_a_budget_is_kept_to() -> None:
     [
         (
             "",
-            "unknown player ''; players are random, flat:100, ucb1:100, uct:1000, minimax:4, alphabeta:8, perfect, azero:",
+            "unknown player ''; players are random, flat:100, ucb1:100, uct:1000, minimax:4, alphabeta:8, perfect",
         ),
         ("utc:100", "did you mean 'uct'?"),
         ("1000", "players are random"),
