@@ -3,9 +3,15 @@
 A `Grid` names the bit of each cell as people see the board: rows from the top, columns from the left.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+import re
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
+from azero.games.compiled import CompiledGame
+from azero.games.game import Symmetry
+
+S = TypeVar("S", bound=Hashable)
 Grid = Sequence[Sequence[int]]
 
 
@@ -23,6 +29,38 @@ class StoneRules(NamedTuple):
     def outcome(self, state: Any) -> float:
         """The mover of a finished game has lost it or drawn it."""
         return -1.0 if state.lost else 0.0
+
+
+class StoneGame(CompiledGame[S]):
+    """A game whose states are told by which stones lie where, on cells that are the actions, counted row by row."""
+
+    grid: Grid
+
+    def boards(self, state: S) -> tuple[int, int]:
+        """The stones of player 0 and of player 1."""
+        raise NotImplementedError
+
+    def with_boards(self, first: int, second: int) -> S:
+        """The state with these stones. Raises ValueError if the game had ended before the last of them."""
+        raise NotImplementedError
+
+    def symmetries(self) -> list[Symmetry[S]]:
+        """Those of the board."""
+        images = rectangle_symmetries(len(self.grid), len(self.grid[0]))
+        return [Symmetry(partial(self.moved, cells=cells), cells, cells) for cells in images]
+
+    def moved(self, state: S, cells: Sequence[int]) -> S:
+        """The state with every stone moved to where `cells` sends its cell."""
+        first, second = self.boards(state)
+        return self.with_boards(permute_bits(first, cells), permute_bits(second, cells))
+
+    def state_text(self, state: S) -> str:
+        """Rows of X, O and dots."""
+        return board_text(self.grid, *self.boards(state))
+
+    def parse_state(self, text: str) -> S:
+        """The board that `state_text` drew, the mover by its counts. Raises ValueError for an impossible one."""
+        return self.with_boards(*parse_board(self.grid, without_labels(text)))
 
 
 def square_grid(rows: int, columns: int) -> Grid:
@@ -59,6 +97,11 @@ def parse_board(grid: Grid, text: str) -> tuple[int, int]:
     return boards["X"], boards["O"]
 
 
+def without_labels(picture: str) -> str:
+    """A picture without the numbers before its rows and the letters above its columns."""
+    return re.sub(r"(?m)^\s*(\d+\s|[a-z ]+$)", "", picture)
+
+
 def permute_bits(bits: int, destinations: Sequence[int] | dict[int, int]) -> int:
     """The integer with bit i of `bits` moved to bit `destinations[i]`."""
     moved = 0
@@ -71,15 +114,23 @@ def permute_bits(bits: int, destinations: Sequence[int] | dict[int, int]) -> int
 
 def square_symmetries(size: int) -> list[tuple[int, ...]]:
     """Where each cell goes, counted row by row, under the seven symmetries of a square other than the identity."""
-    last = size - 1
+    return rectangle_symmetries(size, size)
+
+
+def rectangle_symmetries(rows: int, columns: int) -> list[tuple[int, ...]]:
+    """The same for a rectangle, which has three; seven if it is a square, and one if it is a single line."""
+    bottom, right = rows - 1, columns - 1
     moves: list[Callable[[int, int], tuple[int, int]]] = [
-        lambda row, column: (column, last - row),
-        lambda row, column: (last - row, last - column),
-        lambda row, column: (last - column, row),
-        lambda row, column: (row, last - column),
-        lambda row, column: (last - row, column),
+        lambda row, column: (column, bottom - row),
+        lambda row, column: (bottom - row, right - column),
+        lambda row, column: (right - column, row),
+        lambda row, column: (row, right - column),
+        lambda row, column: (bottom - row, column),
         lambda row, column: (column, row),
-        lambda row, column: (last - column, last - row),
+        lambda row, column: (right - column, bottom - row),
     ]
-    cells = [divmod(cell, size) for cell in range(size * size)]
-    return [tuple(row * size + column for row, column in (move(*cell) for cell in cells)) for move in moves]
+    if rows != columns:  # a quarter turn has no place
+        moves = [moves[1], moves[3], moves[4]]
+    cells = [divmod(cell, columns) for cell in range(rows * columns)]
+    images = [tuple(row * columns + column for row, column in (move(*cell) for cell in cells)) for move in moves]
+    return [image for image in dict.fromkeys(images) if image != tuple(range(rows * columns))]

@@ -8,17 +8,13 @@ End: three in a row, or 9 stones.
 Symmetries: 8, those of the square.
 """
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from azero.games.board import StoneRules, board_text, parse_board, permute_bits, square_grid, square_symmetries
-from azero.games.compiled import CompiledGame
-from azero.games.game import Symmetry
+from azero.games.board import StoneGame, StoneRules, permute_bits, square_grid, square_symmetries
 
 _LINES = (0o007, 0o070, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124)
-_GRID = square_grid(3, 3)
 _HAS_LINE = np.array([any(stones & line == line for line in _LINES) for stones in range(512)])
 _IMAGES = np.array([[permute_bits(board, cells) for board in range(512)] for cells in square_symmetries(3)])
 
@@ -78,7 +74,7 @@ class Rules(StoneRules):
             planes[1, cell // 3, cell % 3] = (state.other >> cell) & 1
 
 
-class TicTacToe(CompiledGame[State]):
+class TicTacToe(StoneGame[State]):
     """Tic-tac-toe on 3 x 3 cells."""
 
     name = "tictactoe"
@@ -86,26 +82,16 @@ class TicTacToe(CompiledGame[State]):
     num_actions = 9
     max_game_length = 9
     observation_shape = (2, 3, 3)
+    grid = square_grid(3, 3)
 
-    def symmetries(self) -> list[Symmetry[State]]:
-        """The seven rotations and reflections other than the identity."""
-        return [Symmetry(partial(_move_cells, cells), cells, cells) for cells in square_symmetries(3)]
+    def boards(self, state: State) -> tuple[int, int]:
+        """The stones of X and of O."""
+        return (state.other, state.own) if state.num_stones & 1 else (state.own, state.other)
 
-    def state_text(self, state: State) -> str:
-        """Three rows of X, O and dots."""
-        boards = (state.own, state.other)
-        mover = self.current_player(state)
-        return board_text(_GRID, boards[mover], boards[1 - mover])
-
-    def parse_state(self, text: str) -> State:
-        """The board that `state_text` drew, the mover by its counts. Raises ValueError for an impossible one."""
-        boards = parse_board(_GRID, text)
-        num_stones = sum(board.bit_count() for board in boards)
-        own, other = boards[num_stones & 1], boards[1 - (num_stones & 1)]
+    def with_boards(self, first: int, second: int) -> State:
+        """The state with these stones."""
+        num_stones = first.bit_count() + second.bit_count()
+        own, other = (second, first) if num_stones & 1 else (first, second)
         if _HAS_LINE[own]:
             raise ValueError("the player to move already has three in a row: the game ended before")
         return State(own, other, num_stones, int(_HAS_LINE[other]))
-
-
-def _move_cells(cells: tuple[int, ...], state: State) -> State:
-    return state._replace(own=permute_bits(state.own, cells), other=permute_bits(state.other, cells))

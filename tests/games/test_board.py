@@ -2,7 +2,15 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import integers, lists, permutations, sampled_from
 
-from azero.games.board import board_text, parse_board, permute_bits, square_grid, square_symmetries
+from azero.games.board import (
+    board_text,
+    parse_board,
+    permute_bits,
+    rectangle_symmetries,
+    square_grid,
+    square_symmetries,
+    without_labels,
+)
 
 GRID = square_grid(2, 3)
 
@@ -56,3 +64,19 @@ def test_symmetries_of_a_square_are_different_permutations_that_keep_neighbours(
             (row, column), (next_row, next_column) = divmod(moves[cell], size), divmod(moves[cell + 1], size)
             is_neighbour = abs(row - next_row) + abs(column - next_column) == 1
             assert is_neighbour == (cell % size != size - 1)
+
+
+@pytest.mark.parametrize(("rows", "columns", "number"), [(2, 3, 3), (3, 2, 3), (1, 4, 1), (4, 1, 1), (1, 1, 0)])
+def test_a_rectangle_has_a_rotation_and_two_reflections_of_which_a_line_has_one(rows, columns, number):
+    symmetries = rectangle_symmetries(rows, columns)
+    assert len({*symmetries, tuple(range(rows * columns))}) == number + 1
+    assert all(sorted(moves) == list(range(rows * columns)) for moves in symmetries)
+
+
+def test_a_rectangle_turned_or_reflected():
+    assert rectangle_symmetries(2, 3) == [(5, 4, 3, 2, 1, 0), (2, 1, 0, 5, 4, 3), (3, 4, 5, 0, 1, 2)]
+
+
+def test_numbers_and_letters_around_a_board_are_left_out():
+    assert without_labels("   a b x\n10 X . O\n 9 . . .\n   a b x").split("\n")[1:3] == ["X . O", ". . ."]
+    assert parse_board(GRID, without_labels("  a b c\n 1 X O .\n  2 . . X\n")) == (0b100001, 0b000010)
