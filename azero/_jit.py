@@ -197,7 +197,7 @@ def _mix_compiled(key: Any, number: Any) -> Any:
 
 def shift_left(bits: int, n: int) -> int:
     """A word of 64 bits, kept as a signed integer, shifted by n in [0, 64); what leaves it is lost."""
-    return _signed(bits << n)
+    return ((bits << n) + _SIGN & _MASK64) - _SIGN
 
 
 @overload(shift_left, strict=False)  # strict would compare the annotations too
@@ -207,7 +207,7 @@ def _shift_left_compiled(bits: Any, n: Any) -> Any:
 
 def shift_right(bits: int, n: int) -> int:
     """The word shifted by n in [0, 64) to the right; zeros come in, also where it is negative."""
-    return _signed((bits & _MASK64) >> n)
+    return (bits & _MASK64) >> n if n else bits
 
 
 @overload(shift_right, strict=False)  # strict would compare the annotations too
@@ -237,17 +237,12 @@ def _lowest_bit_compiled(bits: Any) -> Any:
 
 def drop_lowest_bit(bits: int) -> int:
     """The word without its lowest set bit."""
-    return bits & _signed(bits - 1)
+    return bits & (bits - 1 if bits > -_SIGN else _SIGN - 1)
 
 
 @overload(drop_lowest_bit, strict=False)  # strict would compare the annotations too
 def _drop_lowest_bit_compiled(bits: Any) -> Any:
     return lambda bits: np.int64(bits) & (np.int64(bits) - np.int64(1))
-
-
-def _signed(bits: int) -> int:
-    """The integer that is made of the lowest 64 bits, as kernels read them."""
-    return ((bits + _SIGN) & _MASK64) - _SIGN
 
 
 def _instruction(build: Callable[[Any, Any], Any]) -> Any:

@@ -25,7 +25,7 @@ import re
 from functools import partial
 from typing import Any, NamedTuple
 
-from azero._jit import compilable, count_bits, drop_lowest_bit, lowest_bit, shift_left, shift_right
+from azero._jit import compilable, count_bits, drop_lowest_bit, inlined, lowest_bit, shift_left, shift_right
 from azero.games.compiled import CompiledGame
 from azero.games.game import Symmetry, full_name
 
@@ -80,7 +80,7 @@ def _ends(own: int, other: int, step: int) -> int:
 
 
 @compilable
-def _captured(stone: int, own: int, other: int, step: int) -> int:
+def _captured_along(stone: int, own: int, other: int, step: int) -> int:
     """The unbroken rows of `other` between a new stone and `own`, both ways along a direction."""
     up, down = other & shift_left(stone, step), other & shift_right(stone, step)
     up |= other & shift_left(up, step)
@@ -94,7 +94,15 @@ def _captured(stone: int, own: int, other: int, step: int) -> int:
     return (up if own & shift_left(up, step) else 0) | (down if own & shift_right(down, step) else 0)
 
 
-@compilable
+@inlined
+def _captured(stone: int, own: int, other: int) -> int:
+    """What a new stone turns."""
+    inner = other & _INNER
+    captured = _captured_along(stone, own, inner, _ACROSS) | _captured_along(stone, own, inner, _UPWARD)
+    return captured | _captured_along(stone, own, other, _DOWN) | _captured_along(stone, own, inner, _DOWNWARD)
+
+
+@inlined
 def _free(own: int, other: int, cells: int) -> int:
     """The cells of the board where a stone captures."""
     inner = other & _INNER
@@ -111,27 +119,23 @@ def _swapped(bits: int, mask: int, step: int) -> int:
 
 
 @compilable
-def _mirrored(bits: int) -> int:
-    """The columns in the opposite order."""
+def _reflected(bits: int, number: int) -> int:
+    """The board with its columns in the opposite order or, for an odd number, as rows."""
+    if number & 1:
+        bits = _swapped(bits, 0x00AA00AA00AA00AA, 7)
+        bits = _swapped(bits, 0x0000CCCC0000CCCC, 14)
+        return _swapped(bits, 0x00000000F0F0F0F0, 28)
     bits = _swapped(bits, 0x5555555555555555, 1)
     bits = _swapped(bits, 0x3333333333333333, 2)
     return _swapped(bits, 0x0F0F0F0F0F0F0F0F, 4)
 
 
-@compilable
-def _transposed(bits: int) -> int:
-    """The columns as rows."""
-    bits = _swapped(bits, 0x00AA00AA00AA00AA, 7)
-    bits = _swapped(bits, 0x0000CCCC0000CCCC, 14)
-    return _swapped(bits, 0x00000000F0F0F0F0, 28)
-
-
-@compilable
-def _reflected(state: State, number: int) -> State:
-    """The mirror image of a state or, for odd numbers, the transposed one: in turn they make all eight images."""
-    if number & 1:
-        return State(_transposed(state.own), _transposed(state.other), _transposed(state.free), state.player)
-    return State(_mirrored(state.own), _mirrored(state.other), _mirrored(state.free), state.player)
+@inlined
+def _image(bits: int, number: int) -> int:
+    """The board after so many reflections, 0 to 7: by turns, the two make all eight images."""
+    for i in range(number):
+        bits = _reflected(bits, i)
+    return bits
 
 
 class Rules(NamedTuple):
@@ -168,9 +172,7 @@ class Rules(NamedTuple):
         own, other = state.own, state.other
         if action < self.size * self.size:
             stone = shift_left(1, _bit_of(action, self.size))
-            inner = other & _INNER
-            captured = _captured(stone, own, inner, _ACROSS) | _captured(stone, own, inner, _UPWARD)
-            captured |= _captured(stone, own, other, _DOWN) | _captured(stone, own, inner, _DOWNWARD)
+            captured = _captured(stone, own, other)
             own |= stone | captured
             other ^= captured
         return State(other, own, _free(other, own, self.cells), 1 - state.player)
@@ -192,11 +194,12 @@ class Rules(NamedTuple):
 
     def canonical(self, state: State) -> State:
         """The image with the smallest boards."""
-        least = state
-        for number in range(_NUM_SYMMETRIES - 1):
-            state = _reflected(state, number)
-            if (state.own, state.other) < (least.own, least.other):
-                least = state
+        image = least = state
+        for i in range(_NUM_SYMMETRIES - 1):
+            own, other, free = _reflected(image.own, i), _reflected(image.other, i), _reflected(image.free, i)
+            image = State(own, other, free, state.player)
+            if (image.own, image.other) < (least.own, least.other):
+                least = image
         return least
 
     def write_observation(self, state: State, planes: Any) -> None:
@@ -230,10 +233,8 @@ class Othello(CompiledGame[State]):
         """The seven rotations and reflections other than the identity."""
         symmetries = []
         for number in range(1, _NUM_SYMMETRIES):
-            image = partial(_image, number)
-            words = [State(shift_left(1, bit), 0, 0, 0) for bit in self._bits]
-            cells = tuple(self._bits.index(lowest_bit(image(word).own)) for word in words)
-            symmetries.append(Symmetry(image, (*cells, self.num_actions - 1), cells))
+            cells = tuple(self._bits.index(lowest_bit(_image(shift_left(1, bit), number))) for bit in self._bits)
+            symmetries.append(Symmetry(partial(_moved, number), (*cells, self.num_actions - 1), cells))
         return symmetries
 
     def action_text(self, action: int) -> str:
@@ -281,7 +282,6 @@ class Othello(CompiledGame[State]):
 _LETTERS = "abcdefgh"
 
 
-def _image(number: int, state: State) -> State:
-    for i in range(number):
-        state = _reflected(state, i)
-    return state
+def _moved(number: int, state: State) -> State:
+    own, other, free = (_image(word, number) for word in (state.own, state.other, state.free))
+    return State(own, other, free, state.player)
