@@ -15,6 +15,7 @@ from azero.games.suggest import suggestion
 
 GAMES = {  # the names of games, and of ready games with parameters: "module:Class(name=value)"
     "connect4": "azero.games.connect4:Connect4",
+    "dots_and_boxes": "azero.games.dots_and_boxes:DotsAndBoxes",
     "five-stones": "azero.games.nim:Nim(heaps=5,take=2)",
     "gomoku": "azero.games.mnk:MNK(rows=15,columns=15,line=5)",
     "mnk": "azero.games.mnk:MNK",
