@@ -57,7 +57,7 @@ def has_four(stones: int) -> bool:
 
 
 @compilable
-def _mirrored(stones: int) -> int:
+def mirrored(stones: int) -> int:
     """The board with its columns in the opposite order."""
     image = 0
     for _ in range(_COLUMNS):
@@ -101,7 +101,7 @@ class Rules(StoneRules):
 
     def canonical(self, state: State) -> State:
         """The one with the smaller boards of the state and its mirror image."""
-        own, taken = _mirrored(state.own), _mirrored(state.taken)
+        own, taken = mirrored(state.own), mirrored(state.taken)
         return State(own, taken, state.num_stones, state.lost) if (own, taken) < (state.own, state.taken) else state
 
     def write_observation(self, state: State, planes: Any) -> None:
@@ -145,4 +145,4 @@ class Connect4(CompiledGame[State]):
 
 
 def _mirror(state: State) -> State:
-    return state._replace(own=_mirrored(state.own), taken=_mirrored(state.taken))
+    return state._replace(own=mirrored(state.own), taken=mirrored(state.taken))

@@ -6,7 +6,8 @@
     uct:1000                tree search by UCT with random rollouts, 1000 simulations a move
     minimax:4               minimax, 4 plies deep
     alphabeta:8             the same by alpha-beta; alone, `alphabeta` looks on until it knows how perfect play ends
-    perfect                 never gives a result away: by the game's theory, as of Nim; else as `alphabeta` alone
+    perfect                 never gives a result away: by theory (Nim), a book and a solver (Connect Four), or else as
+                            `alphabeta` alone
     azero:PATH@200          tree search by PUCT with a trained network, 200 simulations a move
     network:PATH            the network's policy alone, without search
     human                   a person at the terminal; in azero.play only
@@ -44,7 +45,7 @@ from azero.evaluators.rollout import HeuristicPolicy, RandomPolicy, RolloutEvalu
 from azero.games.game import Game
 from azero.games.suggest import suggestion
 from azero.players.minimax import MinimaxPlayer
-from azero.players.perfect import PerfectPlayer
+from azero.players.perfect import perfect_player
 from azero.players.player import NetworkPlayer, Player, RandomPlayer, SearchPlayer
 from azero.search.alphabeta import AlphaBeta, Limits
 from azero.search.forest import SearchOptions
@@ -177,13 +178,7 @@ def _read_alphabeta(text: str) -> _Maker:
 
 def _read_perfect(text: str) -> _Maker:
     _nothing(text)
-
-    def make(game: Game[Any]) -> Player[Any]:
-        if game.exact_value(game.initial_state()) is not None:
-            return PerfectPlayer(game)
-        return MinimaxPlayer(game, AlphaBeta(game), Limits())
-
-    return make
+    return perfect_player
 
 
 def _read_azero(text: str) -> _Maker:

@@ -9,7 +9,7 @@ from azero.games.nim import Nim
 from azero.games.tictactoe import TicTacToe
 from azero.players.exhaustive import losing_lines
 from azero.players.minimax import MinimaxPlayer
-from azero.players.perfect import PerfectPlayer
+from azero.players.perfect import PerfectPlayer, perfect_player
 from azero.players.spec import parse_player
 
 NIM = Nim()
@@ -36,7 +36,7 @@ def test_the_perfect_player_of_nim_never_loses_a_won_game(misere):
 
 
 def test_it_takes_any_of_several_actions_that_are_as_good_and_says_what_it_expects():
-    player, state = PerfectPlayer(NIM), NIM.parse_state("2-4-5 X")  # 2 xor 4 xor 5 = 3
+    player, state = perfect_player(NIM), NIM.parse_state("2-4-5 X")  # 2 xor 4 xor 5 = 3
     taken = Counter()
     for stream in range(100):
         player.start(stream)
