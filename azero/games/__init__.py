@@ -18,6 +18,7 @@ GAMES = {  # the names of games, and of ready games with parameters: "module:Cla
     "dots_and_boxes": "azero.games.dots_and_boxes:DotsAndBoxes",
     "five-stones": "azero.games.nim:Nim(heaps=5,take=2)",
     "gomoku": "azero.games.mnk:MNK(rows=15,columns=15,line=5)",
+    "hex": "azero.games.hex:Hex",
     "mnk": "azero.games.mnk:MNK",
     "nim": "azero.games.nim:Nim",
     "othello": "azero.games.othello:Othello",

@@ -4,10 +4,11 @@ A `Grid` names the bit of each cell as people see the board: rows from the top, 
 """
 
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+from azero._jit import compilable, with_field
 from azero.games.compiled import CompiledGame
 from azero.games.game import Symmetry
 
@@ -95,6 +96,32 @@ def parse_board(grid: Grid, text: str) -> tuple[int, int]:
     if boards["X"].bit_count() - boards["O"].bit_count() not in (0, 1):
         raise ValueError("X moves first, so it has as many stones as O or one more")
     return boards["X"], boards["O"]
+
+
+@compilable
+def read_cell(state: Any, cell: int, width: int) -> int:
+    """What is in a cell of a board whose cells are `width` bits each, in words of 63 bits: the state's first fields."""
+    content: int = state[cell // (63 // width)] >> width * (cell % (63 // width)) & (1 << width) - 1
+    return content
+
+
+@compilable
+def write_cell(state: Any, cell: int, width: int, content: int) -> Any:
+    """The state with this in the cell."""
+    word, change = cell // (63 // width), read_cell(state, cell, width) ^ content
+    return with_field(state, word, state[word] ^ change << width * (cell % (63 // width)))
+
+
+def cells_in(words: Iterable[int], width: int) -> list[int]:
+    """What is in all cells of such a board."""
+    return [word >> bit & (1 << width) - 1 for word in words for bit in range(0, 63 // width * width, width)]
+
+
+def words_of(cells: Sequence[int], width: int, num_words: int) -> list[int]:
+    """The words of such a board."""
+    length = 63 // width
+    parts = [cells[start : start + length] for start in range(0, num_words * length, length)]
+    return [sum(content << width * i for i, content in enumerate(part)) for part in parts]
 
 
 def without_labels(picture: str) -> str:

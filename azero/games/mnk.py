@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from azero._jit import compilable, with_field
-from azero.games.board import StoneGame, square_grid
+from azero.games.board import StoneGame, cells_in, read_cell, square_grid, words_of, write_cell
 from azero.games.game import full_name
 
 _LARGEST = 19  # rows and columns: what the words of a state hold
-_CELLS_IN_WORD = 31  # of two bits each, which leaves a word its sign
+_WIDTH, _CELLS_IN_WORD = 2, 31  # bits of a cell, cells of a word
 _LETTERS = "abcdefghijklmnopqrs"
 _DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))  # rows down, columns to the right
 
@@ -42,19 +42,6 @@ class State(NamedTuple):
 
 _NUM_WORDS = _NUM_STONES = State._fields.index("num_stones")
 _LOST = State._fields.index("lost")
-
-
-@compilable
-def _stone(state: State, cell: int) -> int:
-    """What is in a cell."""
-    return (state[cell // _CELLS_IN_WORD] >> 2 * (cell % _CELLS_IN_WORD)) & 3
-
-
-@compilable
-def _with_stone(state: State, cell: int, stone: int) -> State:
-    """The state with this in a cell that was empty."""
-    word = cell // _CELLS_IN_WORD
-    return with_field(state, word, state[word] | stone << 2 * (cell % _CELLS_IN_WORD))
 
 
 class Rules(NamedTuple):
@@ -91,7 +78,7 @@ class Rules(NamedTuple):
 
     def step(self, state: State, action: int) -> State:
         """Put a stone, which alone can make a line."""
-        after = _with_stone(state, action, 1 + (state.num_stones & 1))
+        after: State = write_cell(state, action, _WIDTH, 1 + (state.num_stones & 1))
         after = with_field(after, _NUM_STONES, state.num_stones + 1)
         return with_field(after, _LOST, 1 if _in_line(self, after, action) else 0)
 
@@ -109,7 +96,7 @@ class Rules(NamedTuple):
         """The stones of the mover, and those of the opponent."""
         own = 1 + (state.num_stones & 1)
         for cell in range(self.rows * self.columns):
-            stone = _stone(state, cell)
+            stone = read_cell(state, cell, _WIDTH)
             if stone:
                 planes[0 if stone == own else 1, cell // self.columns, cell % self.columns] = 1
 
@@ -117,11 +104,11 @@ class Rules(NamedTuple):
 @compilable
 def _run(rules: Rules, state: State, cell: int, down: int, right: int) -> int:
     """How many stones like the one in the cell follow it without a gap."""
-    stone, length = _stone(state, cell), 0
+    stone, length = read_cell(state, cell, _WIDTH), 0
     row, column = cell // rules.columns + down, cell % rules.columns + right
-    while (
-        0 <= row < rules.rows and 0 <= column < rules.columns and _stone(state, row * rules.columns + column) == stone
-    ):
+    while 0 <= row < rules.rows and 0 <= column < rules.columns:
+        if read_cell(state, row * rules.columns + column, _WIDTH) != stone:
+            break
         row, column, length = row + down, column + right, length + 1
     return length
 
@@ -141,7 +128,7 @@ class MNK(StoneGame[State]):
     name = "mnk"
 
     def __init__(self, rows: int = 3, columns: int = 3, line: int = 3) -> None:
-        """`line` stones in a row win. Raises ValueError for a board larger than 19 x 19, or a line that does not fit."""
+        """`line` stones in a row win. Raises ValueError for a board beyond 19 x 19, or a line that does not fit."""
         for what, value, most in (
             ("rows", rows, _LARGEST), ("columns", columns, _LARGEST), ("line", line, max(rows, columns)),
         ):  # fmt: skip
@@ -162,7 +149,7 @@ class MNK(StoneGame[State]):
     def with_boards(self, first: int, second: int) -> State:
         """The state with these stones."""
         stones = [(first >> cell & 1) + 2 * (second >> cell & 1) for cell in range(self.num_actions)]
-        state = State(*_words(stones), sum(map(bool, stones)), 0)
+        state = State._make([*words_of(stones, _WIDTH, _NUM_WORDS), sum(map(bool, stones)), 0])
         lines = {stone for cell, stone in enumerate(stones) if stone and _in_line(self.rules, state, cell)}
         if 1 + self.current_player(state) in lines:
             raise ValueError(f"the player to move already has {self.rules.line} in a row: the game ended before")
@@ -173,11 +160,10 @@ class MNK(StoneGame[State]):
         image = [0] * len(cells)
         for cell, stone in zip(cells, self._stones(state), strict=True):
             image[cell] = stone
-        return State(*_words(image), state.num_stones, state.lost)
+        return State._make([*words_of(image, _WIDTH, _NUM_WORDS), state.num_stones, state.lost])
 
     def _stones(self, state: State) -> list[int]:
-        words = state[:_NUM_WORDS]
-        return [(word >> bit) & 3 for word in words for bit in range(0, 2 * _CELLS_IN_WORD, 2)][: self.num_actions]
+        return cells_in(state[:_NUM_WORDS], _WIDTH)[: self.num_actions]
 
     def action_text(self, action: int) -> str:
         """Column and row, as people write it in Gomoku: a1 is the cell at the bottom left."""
@@ -189,9 +175,3 @@ class MNK(StoneGame[State]):
         lines = super().state_text(state).splitlines()
         numbered = [f"{len(lines) - i:2} {line}" for i, line in enumerate(lines)]
         return "\n".join([*numbered, "   " + " ".join(_LETTERS[: self.rules.columns])])
-
-
-def _words(stones: Sequence[int]) -> list[int]:
-    """The words of a board."""
-    starts = range(0, _NUM_WORDS * _CELLS_IN_WORD, _CELLS_IN_WORD)
-    return [sum(stone << 2 * i for i, stone in enumerate(stones[start : start + _CELLS_IN_WORD])) for start in starts]

@@ -7,8 +7,8 @@ from azero.games.check import check_game
 from azero.games.game import result_text, state_after
 from azero.games.mnk import MNK
 from azero.games.tictactoe import TicTacToe
+from azero.search.alphabeta import AlphaBeta
 from tests.games.playing import layers, random_game, states_along
-from tests.naive import minimax
 from tests.naive import mnk as naive
 
 TTT, SAME = TicTacToe(), MNK(3, 3, 3)
@@ -45,7 +45,7 @@ def test_three_three_three_is_tic_tac_toe_in_every_one_of_its_5478_states():
 )
 def test_small_boards_have_the_known_values(rows, columns, line, value):
     game = MNK(rows, columns, line)
-    assert minimax.minimax(game, game.initial_state(), rows * columns)[0] == value
+    assert AlphaBeta(game).search(game.initial_state()).value == value
 
 
 def test_the_numbers_of_positions_of_a_rectangle_are_those_of_the_naive_twin():
