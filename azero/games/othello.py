@@ -1,13 +1,13 @@
 """Othello.
 
 Players: X (player 0) and O.
-Actions: 65, the cells a1, b1 ... h8 row by row from the top left, and 64, to pass, where no stone can be put.
+Actions: 65, the cells a1, b1 ... row by row from the top left, and last "pass", if no stone can be put; on 6x6: 37.
 Observation: float32[2, 8, 8], row 1 at the top; plane 0 the mover's stones, plane 1 the opponent's.
 Outcome: for the player to move 1 with more stones than the opponent, -1 with fewer, 0 with as many.
 End: neither player can put a stone, after 120 actions at most; nobody passes then.
 Symmetries: 8, those of the square; to pass stays to pass.
 
-X is Black. On 6x6 and 4x4 cells everything is smaller: 37 and 17 actions.
+X is Black. These are the figures of 8x8 cells; there are 6x6 and 4x4, too.
 
 A board is a word of 64 bits, a bit a cell; smaller boards lie in its middle, so that all start with the same words:
 
