@@ -5,7 +5,7 @@ Actions: 9, or rows x columns: the cells row by row from the top left, written a
 Observation: float32[2, 3, 3], or [2, rows, columns]; plane 0 the mover's stones, plane 1 the opponent's.
 Outcome: -1 for the player to move when the opponent has a line; 0 when the board is full.
 End: a line across, down or diagonally, longer ones too (in Gomoku: free style), or 9 stones: a full board.
-Symmetries: 8, those of the square; 4 of a rectangle.
+Symmetries: 8, those of the square; of a rectangle four.
 """
 
 from collections.abc import Sequence

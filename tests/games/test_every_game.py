@@ -20,6 +20,8 @@ from azero.games.game import IllegalActionError, state_after
 from tests.games.playing import ALL_GAMES, COMPILED, random_game, states_along
 from tests.naive import games as naive
 from tests.naive.dots_and_boxes import DotsAndBoxes as NaiveDotsAndBoxes
+from tests.naive.hex import Hex as NaiveHex
+from tests.naive.mnk import MNK as NaiveMNK
 from tests.naive.nim import Nim as NaiveNim
 from tests.naive.othello import Othello as NaiveOthello
 
@@ -32,6 +34,9 @@ def same(number):
 TWINS = {
     "connect4": naive.Connect4(),
     "dots_and_boxes": NaiveDotsAndBoxes(),
+    "hex": NaiveHex(),
+    "mnk": NaiveMNK(),
+    "mnk(rows=15,columns=15,line=5)": NaiveMNK(15, 15, 5),
     "nim": NaiveNim(),
     "nim(heaps=5,take=2)": NaiveNim((5,), 2),
     "othello": NaiveOthello(),
@@ -42,6 +47,10 @@ OPEN_SPIEL = {  # each game as OpenSpiel calls it, and what its actions are in a
     "connect4": ("connect_four", same),
     "dots_and_boxes": ("dots_and_boxes(num_rows=3,num_cols=3)", same),
     "dots_and_boxes(rows=4,columns=2)": ("dots_and_boxes(num_rows=4,num_cols=2)", same),
+    "hex(size=5)": ("hex(board_size=5)", same),
+    "hex(size=4,swap=yes)": ("hex(board_size=4,swap=true)", same),
+    "mnk": ("mnk(m=3,n=3,k=3)", same),
+    "mnk(rows=5,columns=6,line=4)": ("mnk(m=6,n=5,k=4)", same),
     "nim": ("nim(pile_sizes=3;4;5,is_misere=false)", same),
     "nim(heaps=1-3-5-7,misere=yes)": ("nim(pile_sizes=1;3;5;7,is_misere=true)", same),
     "othello": ("othello", same),
@@ -52,6 +61,11 @@ MACHINERY = {"__init__", "batch", "board", "check", "compiled", "game", "suggest
 every_game = pytest.mark.parametrize("game", ALL_GAMES, ids=lambda game: game.name)
 
 
+def games_of(game, most):
+    """How many games are played: fewer of those that are long and broad."""
+    return max(1, min(most, 50_000 // (game.num_actions * game.max_game_length)))
+
+
 def test_every_file_of_a_game_is_in_the_list_of_games():
     files = {path.stem for path in Path(azero.games.__file__).parent.glob("*.py")} - MACHINERY
     assert files == {place.removeprefix("azero.games.").partition(":")[0] for place in GAMES.values()}
@@ -60,7 +74,7 @@ def test_every_file_of_a_game_is_in_the_list_of_games():
 
 @every_game
 def test_the_laws_hold(game):
-    assert check_game(game, num_games=50 if COMPILED else 10, seed=1) > 0
+    assert check_game(game, num_games=games_of(game, 50 if COMPILED else 10), seed=1) > 0
 
 
 @pytest.mark.parametrize("game", [game for game in ALL_GAMES if "(" not in game.name], ids=lambda game: game.name)
@@ -71,7 +85,10 @@ def test_the_fact_sheet_agrees_with_the_game(game):
     def numbers(heading):
         return [int(number) for number in re.findall(r"(?<![\w.])-?\d+\b", sheet[heading])]
 
-    results = {game.outcome(state_after(game, random_game(game, seed))) for seed in range(500)}
+    results = {
+        game.outcome(state_after(game, random_game(game, seed)))
+        for seed in range(500 if game.num_actions < 100 else 50)
+    }
     assert sheet["Players"] == "{} (player 0) and {}.".format(*game.player_names)
     assert numbers("Actions")[0] == game.num_actions
     assert f"float32{list(game.observation_shape)}" in sheet["Observation"]
@@ -83,7 +100,7 @@ def test_the_fact_sheet_agrees_with_the_game(game):
 @every_game
 def test_the_naive_twin_plays_the_same_games(game):
     twin = TWINS[game.name]
-    for seed in range(100):
+    for seed in range(games_of(game, 100)):
         actions = random_game(game, seed)
         for state, other in zip(states_along(game, actions), states_along(twin, actions), strict=True):
             assert game.legal_actions(state) == twin.legal_actions(other)
@@ -175,7 +192,7 @@ def test_a_policy_mirrored_with_its_board_chooses_the_mirrored_move(game, choice
         moved = np.zeros(game.num_actions)
         moved[list(symmetry.actions)] = policy
         image = symmetry.state(state)
-        for action in game.legal_actions(image):
+        for action in game.legal_actions(image)[:: 1 + game.num_actions // 50]:
             assert game.step(image, action) == symmetry.state(game.step(state, int(moved[action])))
 
 
