@@ -21,7 +21,7 @@ from tests.games.playing import ALL_GAMES, COMPILED, random_game, states_along
 from tests.naive import games as naive
 from tests.naive.dots_and_boxes import DotsAndBoxes as NaiveDotsAndBoxes
 from tests.naive.hex import Hex as NaiveHex
-from tests.naive.mnk import MNK as NaiveMNK
+from tests.naive.mnk import Mnk as NaiveMnk
 from tests.naive.nim import Nim as NaiveNim
 from tests.naive.othello import Othello as NaiveOthello
 
@@ -35,8 +35,8 @@ TWINS = {
     "connect4": naive.Connect4(),
     "dots_and_boxes": NaiveDotsAndBoxes(),
     "hex": NaiveHex(),
-    "mnk": NaiveMNK(),
-    "mnk(rows=15,columns=15,line=5)": NaiveMNK(15, 15, 5),
+    "mnk": NaiveMnk(),
+    "mnk(rows=15,columns=15,line=5)": NaiveMnk(15, 15, 5),
     "nim": NaiveNim(),
     "nim(heaps=5,take=2)": NaiveNim((5,), 2),
     "othello": NaiveOthello(),

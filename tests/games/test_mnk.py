@@ -49,7 +49,7 @@ def test_small_boards_have_the_known_values(rows, columns, line, value):
 
 
 def test_the_numbers_of_positions_of_a_rectangle_are_those_of_the_naive_twin():
-    sizes = [[len(layer) for layer in layers(game)] for game in (MNK(2, 4, 3), naive.MNK(2, 4, 3))]
+    sizes = [[len(layer) for layer in layers(game)] for game in (MNK(2, 4, 3), naive.Mnk(2, 4, 3))]
     assert sizes[0] == sizes[1]
     assert sizes[0][:3] == [1, 8, 56]
 
@@ -61,7 +61,7 @@ def test_boards_of_any_size_keep_the_laws(size):
 
 @pytest.mark.parametrize("size", [(4, 3, 3), (1, 6, 4), (7, 9, 5), (19, 19, 6)])
 def test_boards_of_any_size_agree_with_the_naive_twin(size):
-    game, twin = MNK(*size), naive.MNK(*size)
+    game, twin = MNK(*size), naive.Mnk(*size)
     actions = random_game(game, 1)
     for state, other in zip(states_along(game, actions), states_along(twin, actions), strict=True):
         assert game.legal_actions(state) == twin.legal_actions(other)

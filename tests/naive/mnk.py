@@ -3,7 +3,7 @@
 from tests.naive.games import TicTacToe, all_lines
 
 
-class MNK(TicTacToe):
+class Mnk(TicTacToe):
     """`line` in a row on any board, whose picture has the numbers of its rows and the letters of its columns."""
 
     def __init__(self, rows=3, columns=3, line=3):
