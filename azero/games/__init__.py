@@ -14,6 +14,7 @@ from azero.games.game import Game, full_name, parameter_text
 from azero.games.suggest import suggestion
 
 GAMES = {  # the names of games, and of ready games with parameters: "module:Class(name=value)"
+    "breakthrough": "azero.games.breakthrough:Breakthrough",
     "connect4": "azero.games.connect4:Connect4",
     "dots_and_boxes": "azero.games.dots_and_boxes:DotsAndBoxes",
     "five-stones": "azero.games.nim:Nim(heaps=5,take=2)",

@@ -92,9 +92,7 @@ def test_as_many_boxes_for_both_are_a_draw():
     assert result_text(game, last) == "draw"
 
 
-@pytest.mark.parametrize(
-    "size", [(1, 1), (1, 20), (2, 3), (5, 5)], ids=lambda size: f"{size[0]} x {size[1]} boxes"
-)
+@pytest.mark.parametrize("size", [(1, 1), (1, 20), (2, 3), (5, 5)], ids=lambda size: f"{size[0]} x {size[1]} boxes")
 def test_the_laws_hold_and_the_naive_twin_agrees_on_other_boards(size):
     game, twin = DotsAndBoxes(*size), Naive(*size)
     assert check_game(game, num_games=1, seed=1) > 0

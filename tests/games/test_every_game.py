@@ -19,6 +19,7 @@ from azero.games.compiled import current_player, outcome, step, write_legal_acti
 from azero.games.game import IllegalActionError, state_after
 from tests.games.playing import ALL_GAMES, COMPILED, random_game, states_along
 from tests.naive import games as naive
+from tests.naive.breakthrough import Breakthrough as NaiveBreakthrough
 from tests.naive.dots_and_boxes import DotsAndBoxes as NaiveDotsAndBoxes
 from tests.naive.hex import Hex as NaiveHex
 from tests.naive.mnk import Mnk as NaiveMnk
@@ -31,7 +32,13 @@ def same(number):
     return number
 
 
+def without_capture(number):
+    """Breakthrough's cell and way from OpenSpiel's cell, direction (three for either player) and capture."""
+    return 3 * (number // 12) + number // 2 % 3
+
+
 TWINS = {
+    "breakthrough": NaiveBreakthrough(),
     "connect4": naive.Connect4(),
     "dots_and_boxes": NaiveDotsAndBoxes(),
     "hex": NaiveHex(),
@@ -44,6 +51,8 @@ TWINS = {
     "tictactoe": naive.TicTacToe(),
 }
 OPEN_SPIEL = {  # each game as OpenSpiel calls it, and what its actions are in azero
+    "breakthrough": ("breakthrough", without_capture),
+    "breakthrough(rows=5,columns=4,ranks=1)": ("breakthrough(rows=5,columns=4)", without_capture),
     "connect4": ("connect_four", same),
     "dots_and_boxes": ("dots_and_boxes(num_rows=3,num_cols=3)", same),
     "dots_and_boxes(rows=4,columns=2)": ("dots_and_boxes(num_rows=4,num_cols=2)", same),
