@@ -55,8 +55,11 @@ def test_a_game_in_a_file_goes_by_path_and_class_relative_or_absolute(heap_file,
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("conect4", "unknown game 'conect4': did you mean 'connect4'\\? azero has connect4, tictactoe; your own is"),
-        ("chess", "unknown game 'chess': azero has connect4, tictactoe; your own is 'path/to/file.py:Class'"),
+        (
+            "conect4",
+            f"unknown game 'conect4': did you mean 'connect4'\\? azero has {', '.join(sorted(GAMES))}; your own is",
+        ),
+        ("chess", f"unknown game 'chess': azero has {', '.join(sorted(GAMES))}; your own is 'path/to/file.py:Class'"),
         ("", "unknown game ''"),
         ("heap.py", "unknown game 'heap.py'"),
         ("nowhere/heap.py:Heap", "no such file: /.*nowhere/heap.py"),
@@ -65,7 +68,7 @@ def test_a_game_in_a_file_goes_by_path_and_class_relative_or_absolute(heap_file,
         ("azero.games.connect4:Chess", "azero.games.connect4 has no game 'Chess'; subclasses of Game there: Connect4"),
         ("azero.games.connect4:State", "has no game 'State'"),
         ("azero.games.connect4:has_four", "has no game 'has_four'"),
-        ("azero.games.board:Board", "has no game 'Board'; subclasses of Game there: none"),
+        ("azero.games.suggest:Game", "has no game 'Game'; subclasses of Game there: none"),
     ],
 )
 def test_what_cannot_be_found_is_said_with_what_there_is(spec, message):
