@@ -195,54 +195,14 @@ def _mix_compiled(key: Any, number: Any) -> Any:
     return implementation
 
 
-def shift_left(bits: int, n: int) -> int:
-    """A word of 64 bits, kept as a signed integer, shifted by n in [0, 64); what leaves it is lost."""
-    return ((bits << n) + _SIGN & _MASK64) - _SIGN
+def _in_kernels(implementation: Callable[..., Any]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Let kernels that call a function run `implementation`."""
 
+    def register(function: Callable[P, R]) -> Callable[P, R]:
+        overload(function, strict=False)(lambda *_words: implementation)
+        return function
 
-@overload(shift_left, strict=False)  # strict would compare the annotations too
-def _shift_left_compiled(bits: Any, n: Any) -> Any:
-    return lambda bits, n: np.int64(bits) << np.int64(n)
-
-
-def shift_right(bits: int, n: int) -> int:
-    """The word shifted by n in [0, 64) to the right; zeros come in, also where it is negative."""
-    return (bits & _MASK64) >> n if n else bits
-
-
-@overload(shift_right, strict=False)  # strict would compare the annotations too
-def _shift_right_compiled(bits: Any, n: Any) -> Any:
-    return lambda bits, n: np.int64(np.uint64(bits) >> np.uint64(n))
-
-
-def count_bits(bits: int) -> int:
-    """How many bits of a word are set."""
-    return (bits & _MASK64).bit_count()
-
-
-@overload(count_bits, strict=False)  # strict would compare the annotations too
-def _count_bits_compiled(bits: Any) -> Any:
-    return lambda bits: _population(np.int64(bits))
-
-
-def lowest_bit(bits: int) -> int:
-    """Where a word's lowest set bit is, in [0, 64); 64 if none is set."""
-    return (bits & -bits).bit_length() - 1 if bits else 64
-
-
-@overload(lowest_bit, strict=False)  # strict would compare the annotations too
-def _lowest_bit_compiled(bits: Any) -> Any:
-    return lambda bits: _trailing_zeros(np.int64(bits))
-
-
-def drop_lowest_bit(bits: int) -> int:
-    """The word without its lowest set bit."""
-    return bits & (bits - 1 if bits > -_SIGN else _SIGN - 1)
-
-
-@overload(drop_lowest_bit, strict=False)  # strict would compare the annotations too
-def _drop_lowest_bit_compiled(bits: Any) -> Any:
-    return lambda bits: np.int64(bits) & (np.int64(bits) - np.int64(1))
+    return register
 
 
 def _instruction(build: Callable[[Any, Any], Any]) -> Any:
@@ -256,6 +216,36 @@ def _instruction(build: Callable[[Any, Any], Any]) -> Any:
 
 _population = _instruction(lambda builder, word: builder.ctpop(word))
 _trailing_zeros = _instruction(lambda builder, word: builder.cttz(word, _FALSE))
+
+
+@_in_kernels(lambda bits, n: np.int64(bits) << np.int64(n))
+def shift_left(bits: int, n: int) -> int:
+    """A word of 64 bits, kept as a signed integer, shifted by n in [0, 64); what leaves it is lost."""
+    return ((bits << n) + _SIGN & _MASK64) - _SIGN
+
+
+@_in_kernels(lambda bits, n: np.int64(np.uint64(bits) >> np.uint64(n)))
+def shift_right(bits: int, n: int) -> int:
+    """The word shifted by n in [0, 64) to the right; zeros come in, also where it is negative."""
+    return (bits & _MASK64) >> n if n else bits
+
+
+@_in_kernels(lambda bits: _population(np.int64(bits)))
+def count_bits(bits: int) -> int:
+    """How many bits of a word are set."""
+    return (bits & _MASK64).bit_count()
+
+
+@_in_kernels(lambda bits: _trailing_zeros(np.int64(bits)))
+def lowest_bit(bits: int) -> int:
+    """Where a word's lowest set bit is, in [0, 64); 64 if none is set."""
+    return (bits & -bits).bit_length() - 1 if bits else 64
+
+
+@_in_kernels(lambda bits: np.int64(bits) & (np.int64(bits) - np.int64(1)))
+def drop_lowest_bit(bits: int) -> int:
+    """The word without its lowest set bit."""
+    return bits & (bits - 1 if bits > -_SIGN else _SIGN - 1)
 
 
 @compilable
