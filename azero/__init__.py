@@ -10,6 +10,7 @@ from azero.games import load_game
 from azero.games.batch import StateBatch
 from azero.games.check import check_game
 from azero.games.compiled import CompiledGame
+from azero.games.decorator import compiled
 from azero.games.game import Game, Symmetry, state_after
 from azero.search.mcts import MCTS, Budget
 from azero.search.puct import PUCT
@@ -37,6 +38,7 @@ __all__ = [
     "UniformEvaluator",
     "best_action",
     "check_game",
+    "compiled",
     "load_game",
     "load_network",
     "sample_action",

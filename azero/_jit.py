@@ -11,7 +11,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
@@ -55,6 +55,16 @@ def compilable(function: Callable[P, R]) -> Callable[P, R]:
     return register_jitable(**_INLINE)(function)
 
 
+def user_function(function: Callable[P, R]) -> Callable[P, R]:
+    """Let kernels call a function of a user's, which may make arrays and lists."""
+    return register_jitable(**_INLINE, _nrt=True)(function)
+
+
+def for_kernels(function: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The decorated function makes, of its arguments' types, what kernels compile in place of `function`."""
+    return cast(Callable[..., Any], overload(function, strict=False))  # strict would compare the annotations too
+
+
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """A kernel when called from Python, compiled into the kernels that call it."""
     compiled = kernel(function)
@@ -90,12 +100,12 @@ def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
     return cast(Callable[P, R], call)
 
 
-def add_source(path: str | Path) -> None:
-    """Make the cache depend on one more source file: the module of a user's compiled rules."""
-    path = Path(path).resolve()
-    if path in _sources:
+def add_source(*paths: str | Path) -> None:
+    """Make the cache depend on more source files: the modules of a user's compiled rules."""
+    new = {Path(path).resolve() for path in paths} - _sources
+    if not new:
         return
-    _sources.add(path)
+    _sources.update(new)
     directory = _cache_directory()
     for compiled in _kernels:
         _enable_cache(compiled, directory)
@@ -267,17 +277,18 @@ def _pack_compiled(state: Any, row: Any) -> Any:
 
 def unpack(like: R, row: Any) -> R:
     """Read a state of the same class as `like` back from a row that `pack` wrote."""
-    return type(like)(*row.tolist())
+    make: Any = getattr(like, "_make", tuple)
+    return cast(R, make(row.tolist()))
 
 
 @overload(unpack, strict=False)  # strict would compare the annotations too
 def _unpack_compiled(like: Any, row: Any) -> Any:
-    fields = ", ".join(f"row[{i}]" for i in range(len(like.types)))
-    return _generated(f"def implementation(like, row): return cls({fields})", cls=like.instance_class)
+    fields = (f"row[{i}]" for i in range(len(like.types)))
+    return making("like, row", like, fields)
 
 
 def with_field(state: R, index: int, value: int) -> R:
-    """A compiled game's state with another value in the field of this number, which kernels need not know beforehand."""
+    """A compiled game's state with another value in the field of this number, unknown beforehand to kernels."""
     fields = list(cast(tuple[int, ...], state))
     fields[index] = value
     return type(state)(*fields)
@@ -285,8 +296,17 @@ def with_field(state: R, index: int, value: int) -> R:
 
 @overload(with_field, strict=False)  # strict would compare the annotations too
 def _with_field_compiled(state: Any, index: Any, value: Any) -> Any:
-    fields = ", ".join(f"value if index == {i} else state[{i}]" for i in range(len(state.types)))
-    return _generated(f"def implementation(state, index, value): return cls({fields})", cls=state.instance_class)
+    fields = (f"value if index == {i} else state[{i}]" for i in range(len(state.types)))
+    return making("state, index, value", state, fields)
+
+
+def making(parameters: str, like: Any, fields: Iterable[str], **names: Any) -> Any:
+    """A function that makes a state of the class of `like`, which may be a plain tuple, of these fields."""
+    listed = ", ".join(fields)
+    made = f"make({listed})" if hasattr(like, "instance_class") else f"({listed},)"
+    return _generated(
+        f"def implementation({parameters}): return {made}", make=getattr(like, "instance_class", None), **names
+    )
 
 
 def _generated(source: str, **names: Any) -> Any:

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from azero._jit import below, draw, kernel, pack, unpack
-from azero.games.compiled import CompiledGame, PackedStates, current_player, outcome, step, write_legal_actions
+from azero._jit import below, draw, pack, unpack
+from azero.games.compiled import CompiledGame, PackedStates, describe
 from azero.games.game import Game, Symmetry, exact_values
 
 S = TypeVar("S", bound=Hashable)
@@ -34,7 +34,7 @@ def check_game(game: Game[S], num_games: int = 20, seed: int = 0) -> int:
     laws = _laws(game)
     num_states = 0
     for number in range(num_games):
-        for state in _random_game(game, draw(seed, number)):
+        for state in random_states(game, draw(seed, number)):
             for law in laws:
                 law(game, state)
             num_states += 1
@@ -56,7 +56,8 @@ def _laws(game: Game[S]) -> list[Law[S]]:
     return laws
 
 
-def _random_game(game: Game[S], stream: int) -> Iterator[S]:
+def random_states(game: Game[S], stream: int) -> Iterator[S]:
+    """The states of a random game, which `stream` fixes. Raises LawError if it is too long."""
     state = game.initial_state()
     yield state
     for ply in range(game.max_game_length):
@@ -231,7 +232,7 @@ def _is_the_same_compiled(rules: Any, game: Game[S], state: S) -> None:
     if _attempt(partial(pack, fields), row) is not None or unpack(state, row) != state:
         raise _broken(game, f"a compiled game's state must consist of 64-bit integers, unlike {state!r}", state)
     actions, rows = np.zeros(game.num_actions, np.int32), np.zeros((game.num_actions, len(fields)), np.int64)
-    answer = _attempt(lambda row: _describe(rules, state, row, actions, rows), row)
+    answer = _attempt(lambda row: describe(rules, state, row, actions, rows), row)
     if isinstance(answer, Exception):
         raise LawError(f"{game.name}: the rules must compile, but {answer}") from answer
     player, num_legal, result = answer
@@ -247,13 +248,3 @@ def _looks_the_same_compiled(game: Game[S], state: S) -> None:
     packed = PackedStates(state, np.array([state], np.int64))
     if not np.array_equal(game.observations(packed), game.observations([state])):
         raise _broken(game, "compiled rules must observe what plain Python observes", state)
-
-
-@kernel
-def _describe(rules: Any, like: Any, row: Any, actions: Any, rows: Any) -> tuple[int, int, float]:
-    """The player, the number of legal actions, and the result of a finished game; writes actions and successors."""
-    state = unpack(like, row)
-    num_legal = write_legal_actions(rules, state, actions)
-    for i in range(num_legal):
-        pack(step(rules, state, int(actions[i])), rows[i])
-    return current_player(rules, state), num_legal, outcome(rules, state) if num_legal == 0 else 0.0

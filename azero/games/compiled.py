@@ -5,17 +5,25 @@ in the part of Python that Numba compiles; their state is a NamedTuple of intege
 they stand; kernels call the functions of this file, which find them by the type of the rules.
 """
 
+import ast
 import sys
-from collections.abc import Hashable, Sequence
+import sysconfig
+from collections.abc import Callable, Hashable, Sequence
+from functools import cache
+from importlib.util import resolve_name
+from pathlib import Path
 from typing import Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from azero._jit import add_source, dispatched, kernel, pack, unpack
+from azero._jit import add_source, dispatched, for_kernels, kernel, making, pack, unpack
 from azero.games.game import FloatArray, Game
 
 S = TypeVar("S", bound=Hashable)
+
+_INSTALLED = tuple(sysconfig.get_paths()[place] for place in ("stdlib", "platstdlib", "purelib", "platlib"))
+_INSTALLED += (str(Path(__file__).parents[1]),)  # azero's own sources count anyway
 
 
 @dispatched
@@ -72,12 +80,12 @@ class CompiledGame(Game[S]):
     def __init_subclass__(cls) -> None:
         """Prepare rules that stand in the class."""
         if "rules" in vars(cls):
-            _prepare(cls.rules)
+            _prepare_own(cls.rules)
 
     def __setattr__(self, name: str, value: object) -> None:
         """Prepare rules that a game sets for itself."""
         if name == "rules":
-            _prepare(value)
+            _prepare_own(value)
         super().__setattr__(name, value)
 
     def initial_state(self) -> S:
@@ -119,35 +127,72 @@ class CompiledGame(Game[S]):
         _write_observations(self.rules, states.like, states.rows, planes)
         return planes
 
-    def state_text(self, state: S) -> str:
-        """The state's fields; a game shows a board instead."""
-        fields: Any = state
-        return " ".join(map(str, fields))
 
-    def parse_state(self, text: str) -> S:
-        """The state with these fields. Raises ValueError unless they are as many integers as a state has."""
-        start: Any = self.initial_state()
-        try:
-            state: S = start._make(map(int, text.split()))
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"a state of {self.name} is a text like {self.state_text(start)!r}, not {text!r}"
-            ) from None
-        return state
+def _prepare_own(rules: Any) -> None:
+    """Prepare rules that know how a game starts."""
+    start = rules.initial_state()
+    for part in (type(rules), type(start)):
+        if not hasattr(part, "_fields"):
+            raise ValueError(f"compiled rules and their states must be NamedTuples, and {part.__qualname__} is not")
+    prepare(rules, start)
 
 
-def _prepare(rules: Any) -> None:
+def prepare(rules: Any, start: Any) -> None:
     """Make the kernels' disk cache see edits of the rules, and Numba tell them from all others.
 
     It takes NamedTuples for the same class if their names, fields and types are the same: hence full names.
     """
-    for part in (type(rules), type(rules.initial_state())):
-        if not hasattr(part, "_fields"):
-            raise ValueError(f"compiled rules and their states must be NamedTuples, and {part.__qualname__} is not")
-        part.__name__ = f"{part.__module__}.{part.__qualname__}"
-    source = getattr(sys.modules.get(type(rules).__module__), "__file__", None)
-    if source is not None:
-        add_source(source)
+    for part in (type(rules), type(start)):
+        if part is not tuple:
+            part.__name__ = f"{part.__module__}.{part.__qualname__}"
+    add_source(*_own_sources(type(rules).__module__))
+
+
+@cache
+def _own_sources(module_name: str) -> list[str]:
+    """The files of a module and of all that it imports, but for what is installed."""
+    sources: list[str] = []
+    names = [module_name]
+    while names:
+        module = sys.modules.get(names.pop())
+        source = getattr(module, "__file__", None) or ""
+        if source in sources or not source.endswith(".py") or (sources and source.startswith(_INSTALLED)):
+            continue
+        sources.append(source)
+        for node in ast.walk(ast.parse(Path(source).read_bytes())):
+            if isinstance(node, ast.Import):
+                names += [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                origin = resolve_name("." * node.level + (node.module or ""), getattr(module, "__package__", None))
+                names += [origin, *(f"{origin}.{alias.name}" for alias in node.names)]
+    return sources
+
+
+def in_whole_numbers(like: S, state: Any) -> S:
+    """The state in ints, as one of the class of `like`, with truth values as 0 and 1."""
+    make: Any = getattr(like, "_make", tuple)
+    whole: S = make(map(int, state))
+    return whole
+
+
+@for_kernels(in_whole_numbers)
+def _in_whole_numbers_compiled(like: Any, state: Any) -> Any:
+    return making("like, state", like, (f"int(state[{i}])" for i in range(len(like.types))))
+
+
+def replacing(names: tuple[str, ...]) -> Callable[..., Any]:
+    """A function of a state and of new values for these fields of it, like `state._replace`, for kernels too."""
+    parameters = ", ".join(f"value{i}" for i in range(len(names)))
+
+    def replaced(state: Any, *values: Any) -> Any:
+        return state._replace(**dict(zip(names, values, strict=True)))
+
+    def find(state: Any) -> Any:
+        fields = (f"value{names.index(name)}" if name in names else f"state.{name}" for name in state.fields)
+        return making(f"state, {parameters}", state, fields)
+
+    for_kernels(replaced)(eval(f"lambda state, {parameters}: find(state)", {"find": find}))
+    return replaced
 
 
 class PackedStates(Sequence[S]):
@@ -177,3 +222,13 @@ class PackedStates(Sequence[S]):
 def _write_observations(rules: Any, like: Any, rows: Any, planes: Any) -> None:
     for b in range(len(rows)):
         write_observation(rules, unpack(like, rows[b]), planes[b])
+
+
+@kernel
+def describe(rules: Any, like: Any, row: Any, actions: Any, rows: Any) -> tuple[int, int, float]:
+    """The player, the number of legal actions, and the result of a finished game; writes actions and successors."""
+    state = unpack(like, row)
+    num_legal = write_legal_actions(rules, state, actions)
+    for i in range(num_legal):
+        pack(step(rules, state, int(actions[i])), rows[i])
+    return current_player(rules, state), num_legal, outcome(rules, state) if num_legal == 0 else 0.0

@@ -112,18 +112,24 @@ class Game(ABC, Generic[S]):
         return names[text.strip()]
 
     def state_text(self, state: S) -> str:
-        """A picture of the state for people; `parse_state` reads it back."""
-        return repr(state)
+        """A picture of the state for people, which `parse_state` reads back; by default as Python writes it."""
+        return repr(state).removeprefix(f"{type(state).__module__}.")
 
     def parse_state(self, text: str) -> S:
-        """The state that `state_text` wrote. Raises ValueError for text that shows no state of this game."""
+        """The state that `state_text` wrote. Raises ValueError for text that shows no state of this game.
+
+        By default it takes numbers, text, tuples and the like, and NamedTuples and dataclasses of such.
+        """
+        start = self.initial_state()
         try:
-            state: S = ast.literal_eval(text)
-        except (ValueError, SyntaxError):
-            raise ValueError(
-                f"{text!r} shows no state of {self.name}; one is {self.state_text(self.initial_state())!r}"
-            ) from None
-        return state
+            match ast.parse(text.strip(), mode="eval").body:
+                case ast.Call(args=[], keywords=fields):
+                    return type(start)(**{str(field.arg): ast.literal_eval(field.value) for field in fields})
+                case value:
+                    state: S = ast.literal_eval(value)
+                    return state
+        except (ValueError, SyntaxError, TypeError):
+            raise ValueError(f"{text!r} shows no state of {self.name}; one is {self.state_text(start)!r}") from None
 
     def check_action(self, state: S, action: int) -> int:
         """`action` as an int if it is legal in `state`; else raises IllegalActionError, which says what is."""
