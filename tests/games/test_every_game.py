@@ -15,7 +15,7 @@ import azero.games
 from azero._jit import below, draw, kernel
 from azero.games import GAMES, load_game
 from azero.games.check import check_game
-from azero.games.compiled import current_player, outcome, step, write_legal_actions
+from azero.games.compiled import current_player, outcome, step, write_key, write_legal_actions
 from azero.games.game import IllegalActionError, state_after
 from tests.games.playing import ALL_GAMES, COMPILED, random_game, states_along
 from tests.naive import games as naive
@@ -66,7 +66,19 @@ OPEN_SPIEL = {  # each game as OpenSpiel calls it, and what its actions are in a
     "tictactoe": ("tic_tac_toe", same),
 }
 NUM_GAMES = int(os.environ.get("AZERO_TEST_GAMES", "2000"))  # played against OpenSpiel; at night 100,000
-MACHINERY = {"__init__", "batch", "board", "check", "compiled", "game", "suggest"}
+MACHINERY = {
+    "__init__",
+    "batch",
+    "board",
+    "check",
+    "compiled",
+    "decorator",
+    "game",
+    "moves",
+    "openspiel",
+    "suggest",
+    "translate",
+}
 every_game = pytest.mark.parametrize("game", ALL_GAMES, ids=lambda game: game.name)
 
 
@@ -182,6 +194,16 @@ def position(game, choices):
 def test_a_position_is_read_back_from_its_text(game, choices):
     state = position(game, choices)
     assert game.parse_state(game.state_text(state)) == state
+
+
+@every_game
+def test_the_key_of_a_state_tells_it_from_all_others(game):
+    known = {}
+    for seed in range(20):
+        for state in states_along(game, random_game(game, seed)):
+            key = np.zeros(getattr(game.rules, "key_width", len(state)), np.int64)
+            write_key(game.rules, state, key)
+            assert known.setdefault(tuple(key.tolist()), state) == state
 
 
 @every_game

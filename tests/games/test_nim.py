@@ -84,8 +84,8 @@ def test_every_position_of_3_4_5_is_reached_and_its_theory_is_right():
     ids=lambda game: game.name,
 )
 def test_the_laws_hold_and_the_naive_twin_agrees_for_other_heaps(game):
-    if game.max_game_length < 100:
-        assert check_game(game, num_games=5, seed=1) > 0
+    if game.max_game_length < 26:
+        assert check_game(game, num_games=3, seed=1) > 0
     twin = Naive(tuple(game.start), game.rules.take, bool(game.rules.misere))
     actions = random_game(game, seed=1)[:200]
     for state, other in zip(states_along(game, actions), states_along(twin, actions), strict=True):
