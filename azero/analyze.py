@@ -18,6 +18,7 @@ from azero.config import command
 from azero.evaluators.rollout import RolloutEvaluator
 from azero.games import load_game
 from azero.games.game import Game, GameOverError, exact_values, result_text
+from azero.games.moves import parse_moves
 from azero.players.player import SearchPlayer
 from azero.players.spec import parse_player
 from azero.screen import text_table
@@ -103,8 +104,7 @@ def main(settings: AnalyzeSettings) -> None:
 def _position(game: Game[S], settings: AnalyzeSettings) -> S:
     """The state to look at. Raises ValueError if there is none, GameOverError if it is finished."""
     state = game.initial_state() if settings.state is None else _parse_state(game, settings.state)
-    for move in settings.moves.split():
-        state = game.step(state, game.check_action(state, game.parse_action(move)))
+    _, state = parse_moves(game, settings.moves, state)
     if game.is_terminal(state):
         raise GameOverError(f"the game is over: {result_text(game, state)}")
     return state

@@ -18,8 +18,9 @@ from azero._jit import below, draw
 from azero.config import command
 from azero.games import load_game
 from azero.games.game import Game, result_text, state_after, winner
+from azero.games.moves import moves_text, parse_moves
 from azero.players.player import Player, SearchPlayer
-from azero.players.record import read_records
+from azero.players.record import GameRecord, Spent, add_record, points_of_first, read_records
 from azero.players.spec import parse_player
 from azero.screen import text_table
 from azero.search.result import rank_actions
@@ -43,8 +44,11 @@ class PlaySettings:
     game: str = "connect4"  # a name, or path/to/file.py:Class
     players: tuple[str, ...] = ("human", "uct:1000")  # who begins and who follows; one alone is the human's opponent
     shuffle: bool = False  # draw who begins
-    record: str | None = None  # a file of games, as azero.arena writes them, to be shown instead
+    moves: str = ""  # what has been played already, as in moves='3 3 2' or, in Othello, moves=f5d6c3
+    save: str | None = None  # a file that each game is added to as it ends, also by your leaving
+    record: str | None = None  # a file of games, as azero.arena and save= write them, to be shown instead
     index: int | None = None  # which of them to go through move by move; null: how each one ended
+    resume: bool = False  # play on from where that game ends, or the last one of record=, instead of showing it
     hint: str = "uct:10000,1s"  # the search that gives hints: an uct or azero player
     seed: int | None = None  # fixes all that is drawn, >= 0; null: new every time
 
@@ -54,6 +58,8 @@ class PlaySettings:
             raise ValueError(f"a game has two players, got {len(self.players)}: {' '.join(self.players)}")
         if self.seed is not None and self.seed < 0:
             raise ValueError(f"seed must be at least 0, or null for a new one every time; got {self.seed}")
+        if self.resume and self.record is None:
+            raise ValueError("resume=true goes on with a recorded game: record=FILE must tell where it is")
 
 
 @command(PlaySettings, "play", positional="players")
@@ -62,6 +68,7 @@ def main(settings: PlaySettings) -> None:
 
         python -m azero.play game=connect4 uct:1000
         python -m azero.play game=connect4 record=checkpoints/arena/connect4-20260101-120000.txt index=7
+        python -m azero.play game=othello uct:1000 moves=f5d6c3 save=mine.txt
 
     A player is human, random, flat:100 (rollouts a move), uct:1000 (simulations a move) or uct:0.5s (seconds a move),
     azero:PATH@200 (a trained network and search) or network:PATH (without search). The first one named begins; one
@@ -69,32 +76,51 @@ def main(settings: PlaySettings) -> None:
     """
     game = load_game(settings.game)
     console = Console(markup=False, highlight=False, soft_wrap=True)
-    if settings.record is not None:
-        _show_records(game, Path(settings.record), settings.index, console)
+    if settings.record is not None and not settings.resume:
+        _show_records(game, _records(game, settings), settings.index, console)
         return
+    opening = _opening(game, settings)
+    save = Path(settings.save) if settings.save is not None else None
+    num_saved = len(read_records(save, game)) if save is not None and save.exists() else 0
     players = _players(game, settings, console)
     seed = random.SystemRandom().getrandbits(62) if settings.seed is None else settings.seed
     for number in count():
         stream = draw(seed, number)
         if settings.shuffle and below(draw(stream, 2), 2):
             players.reverse()
+        played = _Game(game, players, console)
         try:
-            _Game(game, players, console).play(stream)
+            played.play(stream, opening)
         except EOFError:
             console.print("\nGoodbye; the game is not finished.")
             return
+        finally:
+            if save is not None:
+                add_record(save, game, played.record(num_saved + number, len(opening)))
         if not (any(isinstance(player, _Human) for player in players) and _wants_more(console)):
             return
 
 
-def _show_records(game: Game[Any], path: Path, index: int | None, console: Console) -> None:
+def _records(game: Game[Any], settings: PlaySettings) -> list[GameRecord]:
+    path, index = Path(settings.record or ""), settings.index
     records = [record for record in read_records(path, game) if index in (None, record.index)]
     if not records:
         raise ValueError(f"{path} holds no game{'' if index is None else f' {index}'}")
+    return records
+
+
+def _opening(game: Game[Any], settings: PlaySettings) -> list[int]:
+    """What has been played already."""
+    recorded = _records(game, settings)[-1].actions if settings.resume else ()
+    actions, _ = parse_moves(game, settings.moves, state_after(game, recorded))
+    return [*recorded, *actions]
+
+
+def _show_records(game: Game[Any], records: list[GameRecord], index: int | None, console: Console) -> None:
     for record in records:
         first, second = (" as ".join(pair) for pair in zip(record.players, game.player_names, strict=True))
         console.print(f"game {record.index}: {first} against {second}")
-        console.print(*map(game.action_text, record.actions), end="\n\n")
+        console.print(moves_text(game, record.actions), end="\n\n")
         state = game.initial_state()
         for action in record.actions:
             if index is not None:
@@ -209,12 +235,13 @@ class _Game(Generic[S]):
         self._game = game
         self._players = players
         self._console = console
+        self._state, self._actions = game.initial_state(), list[int]()
         self._labels = [f"{name} ({player.name})" for name, player in zip(game.player_names, players, strict=True)]
 
-    def play(self, stream: int) -> None:
-        """From the first move to the result. Raises EOFError when the human leaves."""
+    def play(self, stream: int, opening: Sequence[int]) -> None:
+        """From what has been played already to the result. Raises EOFError when the human leaves."""
         self._console.print(f"{self._game.name}: {self._labels[0]} against {self._labels[1]}\n")
-        self._set_up(stream, [])
+        self._set_up(stream, list(opening))
         while not self._game.is_terminal(self._state):
             try:
                 self._move()
@@ -250,6 +277,23 @@ class _Game(Generic[S]):
         for other in self._players:
             other.observe(action)
         _show_state(self._game, self._state, self._console)
+
+    def record(self, index: int, num_opening_actions: int) -> GameRecord:
+        """The game as far as it went."""
+        game, state = self._game, self._state
+        over = game.is_terminal(state)
+        players = [game.current_player(state_after(game, self._actions[:i])) for i in range(len(self._actions))]
+        first, second = (Spent(players[num_opening_actions:].count(seat)) for seat in (0, 1))
+        return GameRecord(
+            game=game.name,
+            index=index,
+            players=(self._players[0].name, self._players[1].name),
+            num_opening_actions=min(num_opening_actions, len(self._actions)),
+            actions=tuple(self._actions),
+            points=points_of_first(game, state) if over else None,
+            ending=result_text(game, state) if over else "not finished",
+            spent=(first, second),
+        )
 
     def _take_back(self) -> None:
         """Go back to where the human made his last move."""

@@ -17,9 +17,10 @@ import numpy as np
 
 from azero._jit import below, draw
 from azero.evaluators.evaluator import Evaluator
-from azero.games.game import FloatArray, Game, winner
+from azero.games.game import FloatArray, Game, result_text, state_after, winner
 from azero.learning.cores import num_cores
 from azero.learning.samples import Samples
+from azero.players.record import GameRecord, Spent, points_of_first
 from azero.search.forest import Forest, SearchOptions
 from azero.search.mcts import for_budget
 from azero.search.noise import DirichletNoise, add_root_noise
@@ -43,6 +44,7 @@ class SelfPlaySettings:
     temperature_plies: int = 15  # plies it applies to, >= 0; then the most visited action. AlphaZero: 30 in chess
     random_plies: int = 4  # a game begins with up to so many uniformly random actions, >= 0, for variety
     proven_values: bool = False  # use what the trees prove: exact targets, and no simulations where nothing is open
+    records: bool = False  # keep each iteration's games as text too, in the run's directory `games`
     noise: DirichletNoise = field(default_factory=DirichletNoise)  # exploration at the root
 
     def __post_init__(self) -> None:
@@ -235,6 +237,22 @@ class _Worker(Generic[S]):
             self.watcher.on_step()
         for number in itertools.islice(self.numbers, 1):
             self.start_game(b, number)
+
+
+def record_of(game: Game[S], played: PlayedGame[S], player: str) -> GameRecord:
+    """A game as text files keep it, in which `player` had both seats."""
+    last = state_after(game, played.actions)
+    movers = [game.current_player(state) for state in played.states]
+    return GameRecord(
+        game=game.name,
+        index=played.number,
+        players=(player, player),
+        num_opening_actions=len(played.actions) - len(played.states),
+        actions=tuple(played.actions),
+        points=points_of_first(game, last),
+        ending=result_text(game, last),
+        spent=(Spent(movers.count(0)), Spent(movers.count(1))),
+    )
 
 
 def samples_of(game: Game[S], games: list[PlayedGame[S]]) -> Samples:

@@ -20,13 +20,15 @@ from azero.evaluators.rollout import RolloutEvaluator
 from azero.evaluators.weights import Network, NetworkSettings
 from azero.games.game import Game
 from azero.learning.checkpoint import REPLAY_DIRECTORY, Checkpoint, load_latest, save_checkpoint
+from azero.learning.files import write_durably
 from azero.learning.learner import Learner, LearnerSettings
 from azero.learning.metrics import MetricsWriter, game_text, policy_figure, selfplay_metrics
 from azero.learning.replay import Replay, ReplaySettings
 from azero.learning.rules import SearchSettings
-from azero.learning.selfplay import PlayedGame, SelfPlay, SelfPlaySettings, samples_of
+from azero.learning.selfplay import PlayedGame, SelfPlay, SelfPlaySettings, record_of, samples_of
 from azero.players.match import MatchSettings, play_match, report
 from azero.players.player import NetworkPlayer, Player, SearchPlayer
+from azero.players.record import record_text
 from azero.players.spec import parse_player
 from azero.search.mcts import MCTS, Budget
 
@@ -252,6 +254,10 @@ class Trainer(Generic[S]):
         metrics: dict[str, float],
     ) -> None:
         writer.write(iteration, metrics)
+        if self.settings.selfplay.records:
+            texts = [record_text(self.game, record_of(self.game, played, f"iteration {iteration}")) for played in games]
+            (self.directory / "games").mkdir(exist_ok=True)
+            write_durably(self.directory / "games" / f"{iteration:06}.txt", "\n".join(texts).encode())
         writer.write_text(iteration, "selfplay/sample_game", game_text(self.game, games[0].actions))
         evaluator = NetworkEvaluator(network, self.settings.device)
         writer.write_figure(iteration, "selfplay/policy", policy_figure(self.game, games[0], evaluator))

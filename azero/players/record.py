@@ -14,6 +14,9 @@ Like PGN, a game is header lines in brackets, an empty line, and the actions as 
 
     3 2 3 3 ...
 
+The actions may also run together, and forced passes be left out, as in Othello's "f5d6c3d3"; and a file may have
+nothing but such actions, a game on each line.
+
 No clock time is written, so that the same seed gives the same bytes; where times are what is measured, a last header
 [seconds "0.312405 0.029514"] has those that each side thought.
 """
@@ -26,7 +29,8 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any, NamedTuple, TypeVar
 
-from azero.games.game import Game, state_after, winner
+from azero.games.game import Game, result_text, winner
+from azero.games.moves import moves_words, parse_moves
 
 S = TypeVar("S", bound=Hashable)
 
@@ -94,8 +98,7 @@ def record_text(game: Game[Any], record: GameRecord, clock: bool = False) -> str
     )
     names = (*_HEADERS, _CLOCK) if clock else _HEADERS
     lines = [f'[{name} "{" ".join(str(value).split())}"]' for name, value in zip(names, values, strict=False)]
-    words = " ".join(_word(game, action) for action in record.actions)
-    actions = wrap(words, _LINE_WIDTH, break_long_words=False, break_on_hyphens=False)
+    actions = wrap(moves_words(game, record.actions), _LINE_WIDTH, break_long_words=False, break_on_hyphens=False)
     return "\n".join([*lines, "", *actions, ""])
 
 
@@ -108,6 +111,13 @@ def write_records(path: Path, game: Game[Any], records: Iterable[GameRecord]) ->
             file.flush()
 
 
+def add_record(path: Path, game: Game[Any], record: GameRecord) -> None:
+    """Write one more game at the end of a file, which need not be there yet."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+        file.write(f"{record_text(game, record)}\n")
+
+
 def read_records(path: Path, game: Game[Any]) -> list[GameRecord]:
     """The games in a file, every one replayed under the rules. Raises ValueError, saying where, for anything else."""
     try:
@@ -115,26 +125,38 @@ def read_records(path: Path, game: Game[Any]) -> list[GameRecord]:
     except UnicodeDecodeError:
         raise ValueError(f"{path} is no record of games: it is not text") from None
     starts = [number for number, line in enumerate(lines) if line.startswith(f"[{_HEADERS[0]} ")]
-    if any(line.strip() for line in lines[: starts[0] if starts else None]):
+    if not starts:
+        return _read_bare(path, game, lines)
+    if any(line.strip() for line in lines[: starts[0]]):
         raise ValueError(f'{path}, line 1: a record of games begins with [{_HEADERS[0]} "..."]')
-    actions = {_word(game, action): action for action in range(game.num_actions)}
-    records = []
+    records: list[GameRecord] = []
     for start, end in pairwise([*starts, len(lines)]):
         try:
-            record = _parse(lines[start:end], game, actions)
-            _replay(game, record)
+            records.append(_parse(lines[start:end], game))
         except ValueError as error:
             raise ValueError(f"{path}, the game at line {start + 1}: {error}") from None
-        records.append(record)
     return records
 
 
-def _word(game: Game[Any], action: int) -> str:
-    """An action as one word."""
-    return "_".join(game.action_text(action).split())
+def _read_bare(path: Path, game: Game[Any], lines: list[str]) -> list[GameRecord]:
+    """Games of which only the actions are known, one on each line."""
+    records: list[GameRecord] = []
+    for number, line in enumerate(lines):
+        try:
+            actions, state = parse_moves(game, line)
+        except ValueError as error:
+            raise ValueError(f"{path}, line {number + 1}: {error}") from None
+        if actions:
+            over = game.is_terminal(state)
+            points, ending = (
+                (points_of_first(game, state), result_text(game, state)) if over else (None, "not finished")
+            )
+            records.append(GameRecord(game.name, len(records), ("?", "?"), 0, tuple(actions), points, ending))
+    return records
 
 
-def _parse(lines: list[str], game: Game[Any], actions: dict[str, int]) -> GameRecord:
+def _parse(lines: list[str], game: Game[Any]) -> GameRecord:
+    """The game that the lines tell of. Raises ValueError unless the rules allow what was played."""
     head = [line for line in lines if line.startswith("[")]
     headers = {match[1]: match[2] for match in map(_HEADER_LINE.fullmatch, head) if match}
     well_formed = len(headers) == len(head) and lines[: len(head)] == head
@@ -145,19 +167,16 @@ def _parse(lines: list[str], game: Game[Any], actions: dict[str, int]) -> GameRe
         raise ValueError(f"a game of {headers['game']}, not of {game.name}")
     if len(clock) != 2 or not all(re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", word) for word in clock):
         raise ValueError(f"{_CLOCK} must be two times like 0.25, not {' '.join(clock)!r}")
-    words = " ".join(lines[len(head) :]).split()
-    unknown = [word for word in words if word not in actions]
-    if unknown:
-        raise ValueError(f"{unknown[0]!r} is no action of this game")
+    actions, state = parse_moves(game, " ".join(lines[len(head) :]))
     if headers["result"] not in _POINTS:
         raise ValueError(f"the result must be one of {', '.join(_POINTS)}, not {headers['result']!r}")
     moves, simulations = (_numbers(headers, name, 2) for name in ("moves", "simulations"))
-    return GameRecord(
+    record = GameRecord(
         game=game.name,
         index=_numbers(headers, "index", 1)[0],
         players=(headers["first"], headers["second"]),
         num_opening_actions=_numbers(headers, "opening", 1)[0],
-        actions=tuple(actions[word] for word in words),
+        actions=tuple(actions),
         points=_POINTS[headers["result"]],
         ending=headers["ending"],
         spent=(
@@ -165,6 +184,8 @@ def _parse(lines: list[str], game: Game[Any], actions: dict[str, int]) -> GameRe
             Spent(moves[1], simulations[1], float(clock[1])),
         ),
     )
+    _check_result(game, record, state)
+    return record
 
 
 def _numbers(headers: dict[str, str], name: str, count: int) -> list[int]:
@@ -174,11 +195,10 @@ def _numbers(headers: dict[str, str], name: str, count: int) -> list[int]:
     return list(map(int, words))
 
 
-def _replay(game: Game[Any], record: GameRecord) -> None:
-    """Raise ValueError unless the rules allow what was played and give the result that was written."""
+def _check_result(game: Game[S], record: GameRecord, state: S) -> None:
+    """Raise ValueError unless the rules give the result that was written to a game that ended in `state`."""
     if record.num_opening_actions > len(record.actions):
         raise ValueError(f"an opening of {record.num_opening_actions} in a game of {len(record.actions)} actions")
-    state = state_after(game, record.actions)
     if record.points is None or (record.forfeited_by is not None and record.points != 0.5):
         return
     points = points_of_first(game, state)

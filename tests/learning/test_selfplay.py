@@ -1,6 +1,7 @@
 """Self-play: the games, the samples made of them, and that neither depends on what ran beside them."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from azero.evaluators.uniform import UniformEvaluator
 from azero.games.connect4 import Connect4
 from azero.games.game import state_after
 from azero.games.tictactoe import TicTacToe
-from azero.learning.selfplay import PlayedGame, SelfPlay, SelfPlaySettings, _Worker, samples_of
+from azero.learning.selfplay import PlayedGame, SelfPlay, SelfPlaySettings, _Worker, record_of, samples_of
+from azero.players.record import read_records, write_records
 from azero.search.forest import Forest, SearchOptions
 from azero.search.gumbel import Gumbel
 from azero.search.mcts import MCTS, Budget
@@ -170,6 +172,18 @@ def test_a_sample_shows_the_network_what_the_search_showed_it() -> None:
             assert samples.policy[row].sum() == pytest.approx(1)
             row += 1
     assert row == len(samples)
+
+
+def test_a_game_is_kept_as_text_with_its_opening_and_result(tmp_path: Path) -> None:
+    games = play(TTT, first=40)
+    write_records(tmp_path / "games.txt", TTT, (record_of(TTT, played, "iteration 3") for played in games))
+    records = read_records(tmp_path / "games.txt", TTT)
+    assert [list(record.actions) for record in records] == moves(games)
+    for record, played in zip(records, games, strict=True):
+        assert (record.index, record.players) == (played.number, ("iteration 3", "iteration 3"))
+        assert record.num_opening_actions + len(played.states) == len(played.actions)
+        assert record.points == {0: 1, 1: 0, None: 0.5}[played.winner]
+        assert sum(spent.num_moves for spent in record.spent) == len(played.states)
 
 
 def test_random_openings_vary_in_length_and_are_not_learned_from() -> None:

@@ -28,6 +28,7 @@ from azero.learning import gradients, learner
 from azero.learning import trainer as trainer_module
 from azero.learning.metrics import MetricsWriter, read_metrics
 from azero.learning.trainer import MatchesSettings, Trainer, TrainingSettings
+from azero.players.record import read_records
 from azero.search.gumbel import Gumbel
 from azero.search.puct import PUCT
 
@@ -183,6 +184,15 @@ def test_tensorboard_shows_each_step_once_after_a_stop(tmp_path: Path) -> None:
     assert "selfplay/sample_game/text_summary" in tags["tensors"]
     del events
     gc.collect()
+
+
+def test_the_games_of_each_iteration_are_kept_if_asked_for(tmp_path: Path) -> None:
+    train(tmp_path / "without", iterations=1)
+    assert not (tmp_path / "without" / "games").exists()
+    train(tmp_path, None, "selfplay.records=true", iterations=2)
+    first, second = (read_records(tmp_path / "games" / f"00000{i}.txt", TicTacToe()) for i in (1, 2))
+    assert [record.index for record in first + second] == list(range(16))
+    assert {record.players for record in second} == {("iteration 2", "iteration 2")}
 
 
 def test_what_is_left_of_a_damaged_metrics_table_is_kept(tmp_path: Path) -> None:

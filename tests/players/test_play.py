@@ -11,7 +11,7 @@ import pytest
 
 from azero import play
 from azero.games.tictactoe import TicTacToe
-from azero.players.record import GameRecord, write_records
+from azero.players.record import GameRecord, read_records, write_records
 
 ROOT = Path(__file__).parents[2]
 
@@ -218,7 +218,7 @@ def test_recorded_games_are_shown_as_they_ended(games: Path, capsys: pytest.Capt
         capsys.readouterr().out
         == """\
 game 0: uct:9 as X against [random] as O
-0 3 1 4 2
+03142
 
 X X X
 O O .
@@ -227,7 +227,7 @@ O O .
 X wins
 
 game 1: [random] as X against uct:9 as O
-4 8
+48
 
 . . .
 . X .
@@ -285,3 +285,45 @@ def test_bad_input_is_one_line_and_status_2(arguments: str, complaint: str, caps
     assert said.err.startswith("azero.play: error: ")
     assert said.err.count("\n") == 1
     assert complaint in said.err
+
+
+def test_a_game_is_saved_and_the_next_one_added(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mine.txt"
+    for _ in range(2):
+        played(capsys, monkeypatch, "", "game=tictactoe", "random", "random", f"save={path}")
+    first, second = read_records(path, TicTacToe())
+    assert (first.index, second.index) == (0, 1)
+    assert first.players == ("random", "random")
+    assert first.points is not None
+    assert sum(spent.num_moves for spent in first.spent) == len(first.actions)
+
+
+def test_a_game_that_was_left_is_saved_and_can_be_gone_on_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, arguments = tmp_path / "mine.txt", ("game=tictactoe", "human", "human")
+    played(capsys, monkeypatch, "0\n3\n1\nquit\n", *arguments, f"save={path}")
+    [left] = read_records(path, TicTacToe())
+    assert (left.actions, left.points, left.ending) == ((0, 3, 1), None, "not finished")
+    said = played(capsys, monkeypatch, "4\n2\n", *arguments, f"record={path}", "resume=true", f"save={path}")
+    assert "X X .\nO . .\n" in said
+    assert "X (human) wins" in said
+    _, ended = read_records(path, TicTacToe())
+    assert (ended.actions, ended.num_opening_actions, ended.points) == ((0, 3, 1, 4, 2), 3, 1.0)
+    assert [spent.num_moves for spent in ended.spent] == [1, 1]
+
+
+def test_a_game_begins_after_the_moves_that_are_given(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = played(capsys, monkeypatch, "2\n", "game=tictactoe", "human", "random", "moves=0314")
+    assert "X X .\nO O .\n" in said
+    assert "You win: X wins." in said
+
+
+def test_going_on_needs_a_game_to_go_on_with(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        play.main(["game=tictactoe", "resume=true"])
+    assert "record=FILE must tell where it is" in capsys.readouterr().err

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from azero.games.connect4 import Connect4
+from azero.games.othello import Othello
 from azero.games.tictactoe import TicTacToe
 from azero.players.match import MatchSettings, play_match
-from azero.players.record import GameRecord, Spent, read_records, record_text, write_records
+from azero.players.record import GameRecord, Spent, add_record, read_records, record_text, write_records
 from azero.players.spec import parse_player
 
 TTT = TicTacToe()
@@ -100,6 +101,39 @@ def test_names_and_errors_of_any_kind_stay_on_their_line(tmp_path: Path) -> None
     assert record.ending == "forfeit by O: E: two lines"
 
 
+def test_games_are_added_to_a_file_one_by_one(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "games.txt"
+    for index in range(3):
+        add_record(path, TTT, replace(WON, index=index))
+    assert [record.index for record in read_records(path, TTT)] == [0, 1, 2]
+    assert path.read_text() == "\n".join(TEXT.replace('"3"', f'"{index}"') for index in range(3)) + "\n"
+
+
+def test_the_moves_of_a_record_may_run_together_and_leave_out_passes(tmp_path: Path) -> None:
+    assert read(tmp_path, TEXT.replace("0 3 1 4 2", "03142")) == [WON]
+    game = Othello(4)
+    makers = [partial(parse_player("random").make, game)] * 2
+    records = [
+        record
+        for record in play_match(game, makers, MatchSettings(num_games=20))
+        if " pass " in record_text(game, record)
+    ]
+    assert records
+    for record in records:
+        [again] = read(tmp_path, record_text(game, record).replace(" pass ", " "), game)
+        assert again.actions == record.actions
+
+
+def test_a_file_may_have_nothing_but_moves_a_game_on_each_line(tmp_path: Path) -> None:
+    finished, going_on = read(tmp_path, "03142\n\n0 4\n")
+    assert finished == GameRecord("tictactoe", 0, ("?", "?"), 0, (0, 3, 1, 4, 2), 1.0, "X wins")
+    assert going_on == GameRecord("tictactoe", 1, ("?", "?"), 0, (0, 4), None, "not finished")
+    [record] = read(tmp_path, "f5d6c3d3c4\n", Othello())
+    assert record_text(Othello(), record).endswith("\n\nf5 d6 c3 d3 c4\n")
+    with pytest.raises(ValueError, match=r"games\.txt, line 2: tictactoe: 0 is not legal here"):
+        read(tmp_path, "03142\n00\n")
+
+
 def test_an_old_file_is_never_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "games.txt"
     path.write_text("precious")
@@ -112,7 +146,7 @@ def test_an_old_file_is_never_overwritten(tmp_path: Path) -> None:
     ("old", "new", "complaint"),
     [
         ("0 3 1 4 2", "0 3 1 4 0", "legal"),
-        ("0 3 1 4 2", "0 3 1 4 x", "'x' is no action"),
+        ("0 3 1 4 2", "0 3 1 4 x", "'x' is no action of tictactoe"),
         ("0 3 1 4 2", "0 3 1 4", "not over"),
         ("0 3 1 4 2", "0 3 1 4 2 5", "legal"),
         ('"1-0"', '"0-1"', "the result is 1-0, not 0-1"),
