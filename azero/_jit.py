@@ -12,7 +12,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
-from functools import partial, wraps
+from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -89,7 +89,8 @@ def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(stub)
     def call(receiver: Any, *args: Any) -> Any:
-        return getattr(receiver, name, partial(default, receiver))(*args)
+        method = getattr(receiver, name, None)
+        return default(receiver, *args) if method is None else method(*args)
 
     def find(receiver: Any, *_args: Any) -> Any:
         return getattr(getattr(receiver, "instance_class", None), name, stub)

@@ -141,6 +141,18 @@ class PlainRules(Generic[S]):
         """Number states anew."""
         self._numbers.clear()
 
+    def mean_random_rollout(self, state: S, stream: int, num_rollouts: int) -> float:
+        """What `mean_rollout` is by RandomPolicy, in half the time."""
+        player, start, total = self.current_player(state), state, 0.0
+        for i in range(num_rollouts):
+            state, length, numbers = start, 0, draw(stream, i)
+            while actions := self._legal_actions(state):
+                state = self.step(state, actions[below(draw(numbers, length), len(actions))])
+                length += 1
+            result = self.outcome(state)
+            total += result if self.current_player(state) == player else -result
+        return total / num_rollouts
+
     def canonical(self, state: S) -> S:
         """See `azero.games.compiled.canonical`."""
         return min((state, *(move(state) for move in self._symmetries)), key=repr)
@@ -181,7 +193,10 @@ class RolloutEvaluator:
             _evaluate_rows(policy, batch.game.rules, packed, self.num_rollouts, buffers, values, played)
         else:
             rules = PlainRules(batch.game)
-            for b, state in enumerate(states):
-                values[b] = mean_rollout(policy, rules, state, int(batch.streams[b]), self.num_rollouts, buffers)
-                take_trace(buffers, played[b])
+            for b, (state, stream) in enumerate(zip(states, batch.streams.tolist(), strict=True)):
+                if isinstance(policy, RandomPolicy):
+                    values[b] = rules.mean_random_rollout(state, stream, self.num_rollouts)
+                else:
+                    values[b] = mean_rollout(policy, rules, state, stream, self.num_rollouts, buffers)
+                    take_trace(buffers, played[b])
         return Evaluation(batch.legal.astype(np.float32), values)
