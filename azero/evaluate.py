@@ -10,7 +10,7 @@ from rich.markup import escape
 from azero.config import command
 from azero.games import load_game
 from azero.games.game import Game
-from azero.players.exact import Answer, Figures, PositionSet, answer, figures, position_sets
+from azero.players.exact import Answer, Figures, PositionSet, answer, figures, position_sets, thinned
 from azero.players.spec import PlayerSpec, parse_player
 from azero.screen import progress_bar, text_table
 
@@ -57,7 +57,7 @@ def main(settings: EvaluateSettings) -> None:
     specs = [parse_player(text) for text in names]
     for spec in specs:
         spec.make(game)  # better to hear of a network that cannot be read before than after
-    sets = [_thinned(known, settings.positions) for known in position_sets(game)]
+    sets = [thinned(known, settings.positions or len(known.positions)) for known in position_sets(game)]
     console = Console(highlight=False, soft_wrap=True)
     console.width = max(console.width, _MIN_WIDTH)
     results: dict[str, list[Figures]] = {}
@@ -77,13 +77,6 @@ def main(settings: EvaluateSettings) -> None:
             table.add_row(escape(name), *(f"{share:.2f}" for share in (*shares, sum(shares) / len(shares))))
         console.print(table)
     console.print(_LEGEND, style="dim")
-
-
-def _thinned(known: PositionSet[Any], positions: int | None) -> PositionSet[Any]:
-    """At most so many positions of a set, evenly spread."""
-    total = len(known.positions)
-    num = min(positions or total, total)
-    return known._replace(positions=[known.positions[i * total // num] for i in range(num)])
 
 
 def _measure(game: Game[Any], spec: PlayerSpec, known: PositionSet[Any], num_threads: int) -> Figures:

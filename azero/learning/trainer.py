@@ -26,6 +26,7 @@ from azero.learning.metrics import MetricsWriter, game_text, policy_figure, self
 from azero.learning.replay import Replay, ReplaySettings
 from azero.learning.rules import SearchSettings
 from azero.learning.selfplay import PlayedGame, SelfPlay, SelfPlaySettings, record_of, samples_of
+from azero.players.exact import answer, figures, known_sets, thinned
 from azero.players.match import MatchSettings, play_match, report
 from azero.players.player import NetworkPlayer, Player, SearchPlayer
 from azero.players.record import record_text
@@ -43,7 +44,8 @@ class MatchesSettings:
 
     opponents: tuple[str, ...] = ("uct:200", "uct:1000")  # players, as in azero.arena; the last decides what is best
     every: int = 5  # iterations between matches, >= 1; there is one at the end in any case
-    games: int = 20  # of a match, >= 0; 0 measures nothing
+    games: int = 20  # of a match, >= 0; 0 plays none
+    positions: int = 50  # of each set whose perfect play is known (see azero.evaluate) that both are asked, >= 0
     simulations: int = 50  # of the learned player's search for each action, >= 1
 
     def __post_init__(self) -> None:
@@ -52,7 +54,7 @@ class MatchesSettings:
             raise ValueError("matches.opponents must name a player; matches.games=0 plays no matches")
         for opponent in self.opponents:
             parse_player(opponent)
-        for name, least in (("every", 1), ("games", 0), ("simulations", 1)):
+        for name, least in (("every", 1), ("games", 0), ("positions", 0), ("simulations", 1)):
             if getattr(self, name) < least:
                 raise ValueError(f"matches.{name} must be at least {least}, got {getattr(self, name)}")
 
@@ -131,6 +133,11 @@ class Trainer(Generic[S]):
         self._stream = draw(settings.seed, 0)
         for opponent in settings.matches.opponents:  # better to hear of a wrong one before the first match
             parse_player(opponent).make(game)
+        self._sets = (
+            [thinned(known, settings.matches.positions) for known in known_sets(game)]
+            if settings.matches.positions
+            else []
+        )
         self._replay = Replay(game, settings.replay, directory / REPLAY_DIRECTORY)
         self._learner = Learner(game, settings.network, settings.learner, settings.seed, settings.device)
         checkpoint = load_latest(directory)
@@ -150,7 +157,7 @@ class Trainer(Generic[S]):
                 metrics |= self._learn(games, iteration)
                 elapsed = time.monotonic() - start
                 over = self._progress(iteration, 2 * elapsed) >= 1  # another one as long would pass the limit
-                if self.settings.matches.games and (over or iteration % self.settings.matches.every == 0):
+                if over or iteration % self.settings.matches.every == 0:
                     metrics |= self._measure(iteration)
                 self.counters["seconds"] += time.monotonic() - start
                 # The table first: what it says beyond the checkpoint is taken back when the run is resumed.
@@ -199,18 +206,36 @@ class Trainer(Generic[S]):
         self.watcher.on_wait()
 
     def _measure(self, iteration: int) -> dict[str, float]:
-        """Matches of the network with search, and of the network alone, against the players that never change."""
+        """What the network with search, and the network alone, make of what never changes: opponents and positions."""
         matches = self.settings.matches
         evaluator = NetworkEvaluator(self._learner.network(iteration), self.settings.device)
         rule, budget = self.settings.search.match_rule(), Budget(matches.simulations)
-        scores: dict[str, float] = {}
-        for opponent in matches.opponents:
-            searching = self._score(iteration, opponent, lambda: SearchPlayer(MCTS(self.game, evaluator, rule), budget))
-            alone = self._score(iteration, opponent, lambda: NetworkPlayer(self.game, evaluator))
-            scores |= {f"score/{opponent}": searching, f"score/{opponent}/network_alone": alone}
-        if searching >= self.counters["best_score"]:
-            self.counters |= {"best": iteration, "best_score": searching}
-        return scores
+
+        def searching() -> Player[S]:
+            return SearchPlayer(MCTS(self.game, evaluator, rule), budget)
+
+        def alone() -> Player[S]:
+            return NetworkPlayer(self.game, evaluator)
+
+        metrics: dict[str, float] = {}
+        for opponent in matches.opponents if matches.games else ():
+            score = self._score(iteration, opponent, searching)
+            metrics |= {f"score/{opponent}": score}
+            metrics |= {f"score/{opponent}/network_alone": self._score(iteration, opponent, alone)}
+            if opponent == matches.opponents[-1] and score >= self.counters["best_score"]:
+                self.counters |= {"best": iteration, "best_score": score}
+        return metrics | self._exact_figures("exact", searching()) | self._exact_figures("exact_network_alone", alone())
+
+    def _exact_figures(self, name: str, player: Player[S]) -> dict[str, float]:
+        """How a player answers the positions whose perfect play is known; it never learns from them."""
+        metrics: dict[str, float] = {}
+        for known in self._sets:
+            answers = [answer(player, position, number) for number, position in enumerate(known.positions)]
+            found = figures(known.positions, answers)
+            metrics |= {
+                f"{name}/{known.name}/{figure}": count.share for figure, count in found._asdict().items() if count.of
+            }
+        return metrics
 
     def _score(self, iteration: int, opponent: str, learned: Callable[[], Player[S]]) -> float:
         matches = self.settings.matches

@@ -9,6 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from azero._jit import below, draw
+from azero.games.compiled import CompiledGame
 from azero.games.connect4 import Connect4, State
 from azero.games.game import Game, state_after
 from azero.players.player import Player
@@ -19,10 +20,11 @@ S = TypeVar("S", bound=Hashable)
 
 _PONS = Path(__file__).parent / "data" / "connect4_pons.npz"
 _FULL = 127  # in place of the score of a column that is full
-_MAX_STATES = 20_000  # of a game all of whose states are looked at
+_MAX_STATES = 6_000  # of a game all of whose states are looked at
 _NUM_SOLVED = 300  # positions of a larger game
 _MOST_PLIES = 14  # before the end, where they are looked for
-_MAX_NODES = 300_000  # that alpha-beta may visit to solve one of them
+_MAX_NODES = 300_000  # that alpha-beta may visit to solve one of them,
+_MAX_PLAIN_NODES = 3_000  # or of a game in plain Python
 _SOONER = 1e-6  # what a ply is worth to who wins
 
 
@@ -107,15 +109,24 @@ def answer(player: Player[S], position: Position[S], number: int) -> Answer:
     return Answer(action, player.value)
 
 
-def position_sets(game: Game[S]) -> list[PositionSet[S]]:
-    """What is known of a game: for Connect Four the six sets of Pascal Pons, for a small game all unfinished states.
-
-    Of a larger one, positions of random games, near their ends, that alpha-beta could solve.
-    """
+def known_sets(game: Game[S]) -> list[PositionSet[S]]:
+    """What is known of a game without much work: for Connect Four the six sets of Pascal Pons; all of a small game."""
     if isinstance(game, Connect4):
         return pons_sets()
     positions = _all_positions(game)
-    return [PositionSet("solved", list(_late_positions(game))) if positions is None else PositionSet("all", positions)]
+    return [] if positions is None else [PositionSet("all", positions)]
+
+
+def position_sets(game: Game[S]) -> list[PositionSet[S]]:
+    """What is known of a game, or else positions of random games, near their ends, that alpha-beta could solve."""
+    return known_sets(game) or [PositionSet("solved", list(_late_positions(game)))]
+
+
+def thinned(known: PositionSet[S], num_positions: int) -> PositionSet[S]:
+    """At most so many positions of a set, evenly spread."""
+    total = len(known.positions)
+    num = min(num_positions, total)
+    return known._replace(positions=[known.positions[i * total // num] for i in range(num)])
 
 
 @cache
@@ -176,6 +187,7 @@ def _score(value: float, plies: int) -> float:
 def _late_positions(game: Game[S]) -> Iterator[Position[S]]:
     """Positions of random games, as far from their ends as alpha-beta can solve, none twice."""
     search, seen = AlphaBeta(game), set[S]()
+    limits = Limits(nodes=_MAX_NODES if isinstance(game, CompiledGame) else _MAX_PLAIN_NODES)
     for number in range(10 * _NUM_SOLVED):
         stream = draw(0, number)
         state, line = game.initial_state(), []
@@ -186,7 +198,7 @@ def _late_positions(game: Game[S]) -> Iterator[Position[S]]:
         if state in seen:
             continue
         seen.add(state)
-        found = search.search(state, Limits(nodes=_MAX_NODES), every_action=True)
+        found = search.search(state, limits, every_action=True)
         if found.exact.all():
             values = dict(zip(found.actions.tolist(), found.values.tolist(), strict=True))
             plies = dict(zip(values, found.plies.tolist(), strict=True))

@@ -28,6 +28,7 @@ from azero.learning import gradients, learner
 from azero.learning import trainer as trainer_module
 from azero.learning.metrics import MetricsWriter, read_metrics
 from azero.learning.trainer import MatchesSettings, Trainer, TrainingSettings
+from azero.players.exact import Figures
 from azero.players.record import read_records
 from azero.search.gumbel import Gumbel
 from azero.search.puct import PUCT
@@ -37,7 +38,7 @@ TINY = [
     "network.value_hidden=8", "network.head_channels=4", "learner.batch_size=32", "learner.threads=1",
     "selfplay.threads=1",
     "matches.games=2", "matches.every=1", "matches.simulations=4", "matches.opponents=[random]",
-    "rollout_simulations=20",
+    "matches.positions=0", "rollout_simulations=20",
 ]  # fmt: skip
 
 
@@ -254,6 +255,19 @@ def test_each_opponent_has_its_scores_and_the_last_decides_what_is_best(tmp_path
     names = ["score/random", "score/random/network_alone", "score/uct:5", "score/uct:5/network_alone"]
     assert all(0 <= float(row[name]) <= 1 for name in names)
     assert trainer.counters["best_score"] == float(row["score/uct:5"])
+
+
+def test_positions_whose_perfect_play_is_known_are_measured_and_written(tmp_path: Path) -> None:
+    directory = run_in(tmp_path, "run")
+    matches = dataclasses.replace(tiny().matches, games=0, positions=30)
+    train(directory, iterations=1, matches=matches)
+    row = read_metrics(directory / "metrics.csv")[-1]
+    for name in ("exact", "exact_network_alone"):
+        shares = {figure: float(row[f"{name}/all/{figure}"]) for figure in Figures._fields}
+        assert all(0 <= share <= 1 for share in shares.values())
+        assert 0 < shares["lost_value"] < shares["lost_value_open"] < 0.7
+        assert shares["lost_value"] <= shares["not_best"]
+    assert not any(name.startswith("score/") for name in row)
 
 
 def test_a_score_in_other_matches_does_not_compare(tmp_path: Path) -> None:
