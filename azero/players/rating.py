@@ -100,6 +100,11 @@ def elo_difference(score: float) -> float:
     return _ELO * math.log(score / (1 - score))
 
 
+def expected_score(elo: float) -> float:
+    """The score that is expected at an Elo difference."""
+    return 1 / (1 + math.exp(-elo / _ELO))
+
+
 class Rating(NamedTuple):
     """A player's Elo points above the anchor."""
 

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from azero import arena
+from azero.evaluators.weights import WEIGHTS_FILE
 from azero.games.tictactoe import TicTacToe
 from azero.players.record import read_records
+from tests.evaluators.networks import random_network
 
 ROOT = Path(__file__).parents[2]
 
@@ -75,10 +77,17 @@ def test_forfeits_cut_and_repeated_games_are_shown(capsys: pytest.CaptureFixture
         ("uct:10 random nun_games=5", "did you mean 'num_games'?"),
         ("uct:10 random game=tictactoo", "did you mean 'tictactoe'?"),
         ("random random record=there.txt", "there.txt"),
+        ("random random sprt=[20,0]", "sprt=[0,20] takes Elo differences, the smaller first; got [20,0]"),
+        ("random random sprt=[20]", "two Elo differences, is for a match of two players"),
+        ("random random uct:5 sprt=[0,20]", "is for a match of two players"),
+        ("random uct:5 uct:6 anchor=uct:7", "anchor=uct:7 must be one of the players: random, uct:5, uct:6"),
+        ("ladder=empty", "empty has no checkpoint that has learned anything"),
+        ("ladder=empty ladder_simulations=0", "ladder_simulations must be at least 1, got 0"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(arguments: str, complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("there.txt").touch()
+    Path("empty").mkdir()
     with pytest.raises(SystemExit) as end:
         arena.main(["game=tictactoe", *arguments.split()])
     said = capsys.readouterr()
@@ -87,6 +96,39 @@ def test_bad_input_is_one_line_and_status_2(arguments: str, complaint: str, caps
     assert said.err.count("\n") == 1
     assert complaint in said.err
     assert said.out == ""
+
+
+def test_a_match_ends_as_soon_as_its_test_is_sure(capsys: pytest.CaptureFixture[str]) -> None:
+    arena.main(["game=tictactoe", "uct:50", "random", "num_games=2000", "sprt=[0,200]", "record=games.txt"])
+    said = " ".join(capsys.readouterr().out.split())
+    found = re.search(
+        r"SPRT of \+0 against \+200 Elo: \+200 is accepted after (\d+) pairs; .* ratio (\S+) of ±2.94;", said
+    )
+    assert found
+    assert 3 <= int(found[1]) < 100
+    assert float(found[2]) >= 2.94
+    assert len(read_records(Path("games.txt"), TicTacToe())) == 2 * int(found[1])
+    arena.main(["game=tictactoe", "random", "random", "num_games=8", "sprt=[-5,5]"])
+    assert "undecided after 4 pairs" in capsys.readouterr().out
+
+
+def test_a_ladder_rates_the_checkpoints_of_a_run_beside_players_that_never_change(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for iteration in (0, 2, 10):
+        directory = Path("run") / f"iteration-{iteration:06d}"
+        directory.mkdir(parents=True)
+        network = random_network(TicTacToe(), seed=iteration, iteration=iteration)
+        (directory / WEIGHTS_FILE).write_bytes(network.to_bytes())
+    arena.main(["game=tictactoe", "ladder=run", "ladder_simulations=5", "num_games=2", "anchor=uct:100", "random"])
+    said = capsys.readouterr().out
+    assert said.count(" against ") == 21
+    ratings = [line.split() for line in said.partition("all games together")[2].splitlines()[2:9]]
+    assert {row[0] for row in ratings} == {
+        "random", "uct:100", "uct:1000", "uct:10000", "perfect",
+        "azero:run/iteration-000002@5", "azero:run/iteration-000010@5",
+    }  # fmt: skip
+    assert [row[2:4] for row in ratings if row[0] == "uct:100"] == [["0", "(anchor)"]]
 
 
 def test_an_interrupt_shows_what_was_played_and_ends_with_one_line(tmp_path: Path) -> None:
