@@ -1,7 +1,7 @@
 """python -m azero.evaluate: what players give away in positions whose perfect play is known."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from rich.console import Console
@@ -10,7 +10,7 @@ from rich.markup import escape
 from azero.config import command
 from azero.games import load_game
 from azero.games.game import Game
-from azero.players.exact import Answer, Figures, PositionSet, answer, figures, position_sets, thinned
+from azero.players.exact import Figures, PositionSet, measure, position_sets, thinned
 from azero.players.spec import PlayerSpec, parse_player
 from azero.screen import progress_bar, text_table
 
@@ -80,20 +80,10 @@ def main(settings: EvaluateSettings) -> None:
 
 
 def _measure(game: Game[Any], spec: PlayerSpec, known: PositionSet[Any], num_threads: int) -> Figures:
-    """The figures of a player in one set, whose positions are dealt to the threads."""
-    positions = known.positions
-    answers: list[Answer | None] = [None] * len(positions)
-
-    def work(first: int) -> None:
-        player = spec.make(game)
-        for i in range(first, len(positions), num_threads):
-            answers[i] = answer(player, positions[i], i)
-            progress.advance(task)
-
-    with progress_bar() as progress, ThreadPoolExecutor(num_threads) as pool:
-        task = progress.add_task(escape(f"{spec.name}, {known.name}"), total=len(positions))
-        list(pool.map(work, range(num_threads)))
-    return figures(positions, [found for found in answers if found is not None])
+    """The figures of a player in one set, with a progress bar."""
+    with progress_bar() as progress:
+        task = progress.add_task(escape(f"{spec.name}, {known.name}"), total=len(known.positions))
+        return measure(partial(spec.make, game), known.positions, num_threads, partial(progress.advance, task))
 
 
 if __name__ == "__main__":

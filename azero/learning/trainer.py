@@ -20,13 +20,14 @@ from azero.evaluators.rollout import RolloutEvaluator
 from azero.evaluators.weights import Network, NetworkSettings
 from azero.games.game import Game
 from azero.learning.checkpoint import REPLAY_DIRECTORY, Checkpoint, load_latest, save_checkpoint
+from azero.learning.cores import num_cores
 from azero.learning.files import write_durably
 from azero.learning.learner import Learner, LearnerSettings
 from azero.learning.metrics import MetricsWriter, game_text, policy_figure, selfplay_metrics
 from azero.learning.replay import Replay, ReplaySettings
 from azero.learning.rules import SearchSettings
 from azero.learning.selfplay import PlayedGame, SelfPlay, SelfPlaySettings, record_of, samples_of
-from azero.players.exact import answer, figures, known_sets, thinned
+from azero.players.exact import known_sets, measure, thinned
 from azero.players.match import MatchSettings, play_match, report
 from azero.players.player import NetworkPlayer, Player, SearchPlayer
 from azero.players.record import record_text
@@ -224,17 +225,14 @@ class Trainer(Generic[S]):
             metrics |= {f"score/{opponent}/network_alone": self._score(iteration, opponent, alone)}
             if opponent == matches.opponents[-1] and score >= self.counters["best_score"]:
                 self.counters |= {"best": iteration, "best_score": score}
-        return metrics | self._exact_figures("exact", searching()) | self._exact_figures("exact_network_alone", alone())
+        return metrics | self._exact_figures("exact", searching) | self._exact_figures("exact_network_alone", alone)
 
-    def _exact_figures(self, name: str, player: Player[S]) -> dict[str, float]:
-        """How a player answers the positions whose perfect play is known; it never learns from them."""
+    def _exact_figures(self, name: str, make_player: Callable[[], Player[S]]) -> dict[str, float]:
+        """What a player makes of the positions whose perfect play is known; it never learns from them."""
         metrics: dict[str, float] = {}
         for known in self._sets:
-            answers = [answer(player, position, number) for number, position in enumerate(known.positions)]
-            found = figures(known.positions, answers)
-            metrics |= {
-                f"{name}/{known.name}/{figure}": count.share for figure, count in found._asdict().items() if count.of
-            }
+            found = measure(make_player, known.positions, num_cores())._asdict()
+            metrics |= {f"{name}/{known.name}/{figure}": count.share for figure, count in found.items() if count.of}
         return metrics
 
     def _score(self, iteration: int, opponent: str, learned: Callable[[], Player[S]]) -> float:

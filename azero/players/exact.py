@@ -1,7 +1,8 @@
 """Positions whose perfect play is known, and what a player gives away in them."""
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -107,6 +108,30 @@ def answer(player: Player[S], position: Position[S], number: int) -> Answer:
     player.start(draw(0, number))
     action = player.choose(position.state)
     return Answer(action, player.value)
+
+
+def measure(
+    make_player: Callable[[], Player[S]],
+    positions: Sequence[Position[S]],
+    num_threads: int = 1,
+    on_step: Callable[[], None] = lambda: None,
+) -> Figures:
+    """The figures of a player in these positions, which are dealt to the threads, each with a player of its own.
+
+    They depend on the number of threads only where a player's budget is a time. `on_step` is called after each
+    position, by any thread.
+    """
+    answers: dict[int, Answer] = {}
+
+    def work(first: int) -> None:
+        player = make_player()
+        for number in range(first, len(positions), num_threads):
+            answers[number] = answer(player, positions[number], number)
+            on_step()
+
+    with ThreadPoolExecutor(num_threads) as pool:
+        list(pool.map(work, range(num_threads)))
+    return figures(positions, [answers[number] for number in range(len(positions))])
 
 
 def known_sets(game: Game[S]) -> list[PositionSet[S]]:

@@ -1,0 +1,154 @@
+"""How strong is a network after so many minutes of training? Trains from scratch, measures on the way, plots.
+
+    python scripts/time_to_strength.py OUT minutes=15 seeds=0,1,2
+    python scripts/time_to_strength.py OUT minutes=15 seeds=0 network.channels=64 selfplay.simulations=128
+
+Everything but `seeds` is an option of azero.train. The clock of the training stands still while a network is measured,
+on positions whose perfect play is known (see azero.evaluate): alone on all of them, with search on some. The run of
+each seed lies in OUT/seed-N; called again, also with more minutes, the script goes on from where it was. It writes
+OUT/strength.csv, a row for each measurement, and OUT/strength.png, and prints the last row of each seed.
+"""
+
+import csv
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from azero.config import compose_settings
+from azero.games import load_game
+from azero.games.game import Game
+from azero.learning.cores import num_cores
+from azero.learning.files import write_durably
+from azero.learning.metrics import read_metrics
+from azero.learning.trainer import Trainer
+from azero.players.exact import known_sets, measure, thinned
+from azero.players.spec import parse_player
+from azero.train import TrainSettings
+
+MINUTES = (0.5, 1, 2, 3, 5, 7.5, 10, 12.5, 15, 20, 25, 30, 40, 50, 60, 75, 90, 120)  # of training, when to measure
+POSITIONS = 100  # of each set, with search
+SIMULATIONS = 600
+
+Row = dict[str, str]
+
+
+class Stopwatch:
+    """Watches a run: measures it when it is time, and counts what the run costs apart from that."""
+
+    def __init__(self, game: Game[Any], run: Path, rows: list[Row]) -> None:
+        self.game, self.run, self.rows = game, run, rows
+        self.sets = known_sets(game)
+        self.trainer: Trainer[Any] | None = None
+        own = [row for row in rows if row["run"] == run.name]
+        self.cpu_seconds = float(own[-1]["cpu_seconds"]) if own else 0.0
+        self.measured = float(own[-1]["minutes"]) if own else 0.0
+        self.started = time.process_time()
+
+    def on_phase(self, iteration: int, name: str, total: int) -> None:
+        """Of no interest."""
+
+    def on_step(self) -> None:
+        """Of no interest."""
+
+    def on_wait(self) -> None:
+        """Of no interest."""
+
+    def on_iteration(self, iteration: int, metrics: dict[str, float]) -> None:
+        """Measure, if a time for it has passed since the last measurement."""
+        minutes = metrics["run/seconds"] / 60
+        if any(self.measured < due <= minutes for due in MINUTES):
+            self.measure(iteration, minutes)
+
+    def measure(self, iteration: int, minutes: float) -> None:
+        """Add a row: what the network of an iteration gives away, in per cent of the positions of each set."""
+        self.cpu_seconds += time.process_time() - self.started
+        table = read_metrics(self.run / "metrics.csv")
+        evaluations = sum(
+            float(row["speed/evaluations_per_second"]) * float(row["speed/selfplay_seconds"]) for row in table
+        )
+        row = {
+            "run": self.run.name,
+            "iteration": str(iteration),
+            "minutes": f"{minutes:.3f}",
+            "cpu_seconds": f"{self.cpu_seconds:.0f}",
+            "games": str(self.trainer.counters["games"]) if self.trainer else "",
+            "evaluations": f"{evaluations:.0f}",
+        }
+        checkpoint = self.run / f"iteration-{iteration:06d}"
+        players = {"network": f"network:{checkpoint}", "search": f"azero:{checkpoint}@{SIMULATIONS}"}
+        for name, player in players.items():
+            make = partial(parse_player(player).make, self.game)
+            for known in self.sets:
+                some = known if name == "network" else thinned(known, POSITIONS)
+                row[f"{name} {known.name}"] = f"{100 * measure(make, some.positions, num_cores()).lost_value.share:.2f}"
+        self.rows.append(row)
+        self.measured, self.started = minutes, time.process_time()
+        write_rows(self.run.parent / "strength.csv", self.rows)
+        print(" ".join(f"{name}={value}" for name, value in row.items()), flush=True)
+
+
+def read_rows(path: Path) -> list[Row]:
+    """The measurements so far."""
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def write_rows(path: Path, rows: list[Row]) -> None:
+    """Replace the table."""
+    lines = [",".join(rows[0]), *(",".join(row.values()) for row in rows)]
+    write_durably(path, ("\n".join(lines) + "\n").encode())
+
+
+def plot(rows: list[Row], path: Path) -> None:
+    """A panel for the network alone and one for search: a line for each set, the median of the runs."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 4.5), layout="constrained")
+    panels = figure.subplots(1, 2, sharey=True)
+    for panel, kind in zip(panels, ("network", "search"), strict=True):
+        for column in [name for name in rows[0] if name.startswith(f"{kind} ")]:
+            times = sorted({due for due in MINUTES for row in rows if reached(row) == due})
+            values = [median(float(row[column]) for row in rows if reached(row) == due) for due in times]
+            panel.plot(times, values, marker="o", markersize=3, label=column.removeprefix(f"{kind} "))
+        panel.set(xlabel="minutes of training", xscale="log", title="network alone" if kind == "network" else kind)
+        panel.grid(alpha=0.3)
+    panels[0].set(ylabel="moves that lose value, %", ylim=(0, None))
+    panels[1].legend()
+    figure.savefig(path)
+
+
+def reached(row: Row) -> float:
+    """The latest time to measure that a row has passed."""
+    return max(due for due in MINUTES if due <= float(row["minutes"]))
+
+
+def main(out: str, *words: str) -> None:
+    """Train and measure each seed, then plot."""
+    directory = Path(out)
+    seeds = [word.removeprefix("seeds=") for word in words if word.startswith("seeds=")] or ["0"]
+    others = [word for word in words if not word.startswith("seeds=")]
+    rows = read_rows(directory / "strength.csv")
+    for seed in seeds[-1].split(","):
+        settings = compose_settings(
+            TrainSettings, "train", ["matches.games=0", "matches.positions=0", *others, f"seed={seed}"]
+        )
+        run = directory / f"seed-{seed}"
+        run.mkdir(parents=True, exist_ok=True)
+        game = load_game(settings.game)
+        watch = Stopwatch(game, run, rows)
+        watch.trainer = Trainer(game, settings, run, watch)
+        watch.trainer.run()
+    if rows:
+        plot(rows, directory / "strength.png")
+        print(f"{directory / 'strength.csv'} and {directory / 'strength.png'} are written")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or "=" in sys.argv[1]:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
