@@ -213,7 +213,7 @@ class DotsAndBoxes(CompiledGame[State]):
         picture = [" " * _LABEL + (" " * (_BOX - 1)).join(_LETTERS[: columns + 1])]
         for row in range(2 * rows + 1):
             label = "" if row & 1 else str(row // 2 + 1)
-            picture.append(f"{label:<{_LABEL}}{self._row_text(state.lines, row)}".rstrip())
+            picture.append(f"{label:<{_LABEL}}{self._row_text(state.lines, row)}")
         first, second = self.num_boxes(state)
         return "\n".join([*picture, f"X {first}, O {second}, {self.player_names[state.player]} next"])
 
@@ -242,7 +242,7 @@ class DotsAndBoxes(CompiledGame[State]):
             player = self.player_names.index(said[3])
             margin = (int(said[1]) - int(said[2])) * (1 - 2 * player)
             state = State(lines, margin, player)
-            if self.state_text(state).splitlines() == rows:
+            if [row.rstrip() for row in self.state_text(state).splitlines()] == rows:
                 return state
         raise ValueError(
             f"a state of {self.name} is a picture like\n{self.state_text(self.initial_state())}\nwith --- and | for "

@@ -118,7 +118,7 @@ def test_a_board_is_drawn_with_its_dots_named_and_read_back():
         "4  +   +   +   +",
         "X 0, O 1, X next",
     ]
-    assert GAME.state_text(state) == "\n".join(picture)
+    assert [row.rstrip() for row in GAME.state_text(state).splitlines()] == picture
     assert GAME.parse_state("\n" + "\n".join(f"{row}  " for row in picture) + "\n") == state
 
 

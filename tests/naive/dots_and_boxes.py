@@ -56,6 +56,6 @@ class DotsAndBoxes:
             across = "".join("+---" if ("h", r, c) in drawn else "+   " for c in range(self.columns)) + "+"
             text += "\n" + f"{r + 1}".ljust(3) + across
             if r < self.rows:
-                upright = "".join("|   " if ("v", r, c) in drawn else "    " for c in range(self.columns + 1))
-                text += "\n" + ("   " + upright).rstrip()
+                upright = "   ".join("|" if ("v", r, c) in drawn else " " for c in range(self.columns + 1))
+                text += "\n   " + upright
         return f"{text}\nX {boxes[0]}, O {boxes[1]}, {'XO'[player]} next"
