@@ -236,6 +236,7 @@ class _Game(Generic[S]):
         self._players = players
         self._console = console
         self._state, self._actions = game.initial_state(), list[int]()
+        self._spent = [Spent(), Spent()]  # also on moves that were taken back
         self._labels = [f"{name} ({player.name})" for name, player in zip(game.player_names, players, strict=True)]
 
     def play(self, stream: int, opening: Sequence[int]) -> None:
@@ -265,8 +266,10 @@ class _Game(Generic[S]):
         with nullcontext() if human else self._console.status(Text(f"{self._labels[seat]} is thinking")):
             before = time.perf_counter()
             action = game.check_action(self._state, player.choose(self._state))
+        seconds = time.perf_counter() - before
+        self._spent[seat] = self._spent[seat].plus(Spent(1, player.num_simulations, seconds))
         if not human:
-            details = [f"{1000 * (time.perf_counter() - before):.0f} ms"]
+            details = [f"{1000 * seconds:.0f} ms"]
             if player.num_simulations:
                 details.insert(0, f"{player.num_simulations} simulations")
             if player.value is not None:
@@ -282,8 +285,6 @@ class _Game(Generic[S]):
         """The game as far as it went."""
         game, state = self._game, self._state
         over = game.is_terminal(state)
-        players = [game.current_player(state_after(game, self._actions[:i])) for i in range(len(self._actions))]
-        first, second = (Spent(players[num_opening_actions:].count(seat)) for seat in (0, 1))
         return GameRecord(
             game=game.name,
             index=index,
@@ -292,7 +293,7 @@ class _Game(Generic[S]):
             actions=tuple(self._actions),
             points=points_of_first(game, state) if over else None,
             ending=result_text(game, state) if over else "not finished",
-            spent=(first, second),
+            spent=(self._spent[0], self._spent[1]),
         )
 
     def _take_back(self) -> None:
