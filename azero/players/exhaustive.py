@@ -1,9 +1,9 @@
-"""Every line of play that an opponent could choose, and every state, for games small enough to enumerate."""
+"""Every line of play that an opponent could choose, for games small enough to enumerate."""
 
 from collections.abc import Hashable, Iterator
 from typing import TypeVar
 
-from azero.games.game import Game, exact_values, winner
+from azero.games.game import Game, winner
 from azero.players.player import Player
 
 S = TypeVar("S", bound=Hashable)
@@ -31,25 +31,3 @@ def losing_lines(game: Game[S], player: Player[S], seat: int) -> Iterator[tuple[
             player.start(stream=0)
             actions = [game.check_action(state, player.choose(state))]
         pending += [(game.step(state, action), (*line, action)) for action in actions]
-
-
-def mistakes(game: Game[S], player: Player[S]) -> Iterator[tuple[S, int]]:
-    """The states of the game in which `player` gives a result away, by the game's `exact_value`, and what he plays.
-
-    He answers every state, always as at the start of a game. Raises ValueError for a game without a theory.
-    """
-    if game.exact_value(game.initial_state()) is None:
-        raise ValueError(f"{game.name} has no exact_value() by which to judge its players")
-    seen: set[S] = set()
-    pending = [game.initial_state()]
-    while pending:
-        state = pending.pop()
-        if state in seen or game.is_terminal(state):
-            continue
-        seen.add(state)
-        values = exact_values(game, state)
-        player.start(stream=0)
-        action = game.check_action(state, player.choose(state))
-        if values[action] < max(values.values()):
-            yield state, action
-        pending += [game.step(state, action) for action in values]
