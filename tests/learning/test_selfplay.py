@@ -14,7 +14,15 @@ from azero.evaluators.uniform import UniformEvaluator
 from azero.games.connect4 import Connect4
 from azero.games.game import state_after
 from azero.games.tictactoe import TicTacToe
-from azero.learning.selfplay import PlayedGame, SelfPlay, SelfPlaySettings, _Worker, record_of, samples_of
+from azero.learning.selfplay import (
+    PlayedGame,
+    SelfPlay,
+    SelfPlayCounts,
+    SelfPlaySettings,
+    _Worker,
+    record_of,
+    samples_of,
+)
 from azero.players.record import read_records, write_records
 from azero.search.forest import Forest, SearchOptions
 from azero.search.gumbel import Gumbel
@@ -30,9 +38,15 @@ NO_NOISE = DirichletNoise(weight=0.0)
 
 
 def play(game: Any, first: int = 0, evaluator: Any = None, rule: Any = None, **settings: Any) -> list[PlayedGame[Any]]:
+    return play_counting(game, first, evaluator, rule, **settings)[0]
+
+
+def play_counting(
+    game: Any, first: int = 0, evaluator: Any = None, rule: Any = None, **settings: Any
+) -> tuple[list[PlayedGame[Any]], SelfPlayCounts]:
     settings = {"games": 12, "simulations": 16, "parallel_games": 4, "threads": 1} | settings
     selfplay = SelfPlay(game, rule or PUCT(), SelfPlaySettings(**settings))
-    return selfplay.play(evaluator or UniformEvaluator(), SEED, first)[0]
+    return selfplay.play(evaluator or UniformEvaluator(), SEED, first)
 
 
 def searches(game: Any, rule: Any, simulations: int, proven_values: bool) -> Iterator[tuple[Any, SearchResult]]:
@@ -93,6 +107,26 @@ def test_every_thread_plays_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_Worker, "start_game", counted)
     play(C4, games=8, parallel_games=64, threads=4)
     assert list(shares.values()) == [2, 2, 2, 2]
+
+
+def test_fast_searches_are_short_and_teach_no_policy() -> None:
+    def taught(games: list[PlayedGame[Any]]) -> list[bool]:
+        return [bool(policy.sum() > 0) for game in games for policy in game.policies]
+
+    options = {"games": 24, "simulations": 24, "fast_simulations": 4}
+    games, counts = play_counting(C4, **options, fast_share=0.75)
+    teaching, forced = taught(games), sum(legal.sum() == 1 for game in games for legal in game.legal)
+    share = sum(teaching) / len(teaching)
+    assert 0.15 < share < 0.35
+    spent = 24 * sum(teaching) + 4 * (len(teaching) - sum(teaching))
+    assert spent - 24 * forced <= counts.simulations <= spent
+    assert all(taught(play(C4, **options)))
+    games, counts = play_counting(C4, **options, fast_share=1.0)
+    assert not any(taught(games))
+    assert counts.simulations <= 4 * counts.positions
+    assert moves(play(C4, **options, fast_share=0.75, threads=1)) == moves(
+        play(C4, **options, fast_share=0.75, threads=3)
+    )
 
 
 @pytest.mark.parametrize("options", [{}, {"rule": Gumbel(), "noise": NO_NOISE, "temperature": 0.0, "random_plies": 0}])
