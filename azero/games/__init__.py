@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any, TypeGuard, cast
 
 from azero.games.game import Game, full_name, parameter_text
+from azero.games.openspiel import OpenSpielGame
 from azero.games.suggest import suggestion
 
 GAMES = {  # the names of games, and of ready games with parameters: "module:Class(name=value)"
@@ -29,19 +30,21 @@ GAMES = {  # the names of games, and of ready games with parameters: "module:Cla
 
 
 def load_game(spec: str) -> Game[Any]:
-    """The game called `spec`: a name in GAMES, or "path/to/file.py:Class", or "package.module:Class".
+    """The game called `spec`: a name in GAMES, "path/to/file.py:Class", "package.module:Class" or "openspiel:name".
 
     Parameters may follow, as in "othello(size=6)" or "nim(heaps=3-4-5,misere=yes)": keyword arguments of the class, a
     number, yes or no, or text, as the default is; over those of a ready game. Raises ValueError, saying what there is,
     if there is no such name, file, module, class or parameter, or if the class refuses a value.
     """
+    if spec.startswith("openspiel:"):
+        return OpenSpielGame(spec.removeprefix("openspiel:"))
     name, given = _split(spec)
     place, parameters = _split(GAMES.get(name, name))
     place, _, class_name = place.rpartition(":")
     if not place:
         raise ValueError(
             f"unknown game {name!r}:{suggestion(name, GAMES)} azero has {', '.join(sorted(GAMES))}; "
-            "your own is 'path/to/file.py:Class'"
+            "your own is 'path/to/file.py:Class', OpenSpiel's are 'openspiel:name'"
         )
     game_class = _find_class(place, class_name)
     arguments = _arguments(game_class, name, parameters | given)
