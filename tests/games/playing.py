@@ -4,6 +4,7 @@ import random
 from collections import defaultdict
 
 import numba
+import numpy as np
 
 from azero.games import GAMES, load_game
 
@@ -28,6 +29,17 @@ def states_along(game, actions):
     for action in actions:
         state = game.step(state, action)
         yield state
+
+
+def assert_same_game(game, twin, actions):
+    """A naive twin says the same of every state of a game, and of its result."""
+    for state, other in zip(states_along(game, actions), states_along(twin, actions), strict=True):
+        assert game.legal_actions(state) == twin.legal_actions(other)
+        assert game.is_terminal(state) == (not twin.legal_actions(other))
+        assert game.current_player(state) == twin.current_player(other)
+        assert game.observation(state).tolist() == np.float32(twin.observation(other)).tolist()
+        assert game.state_text(state).startswith(twin.picture(other))
+    assert game.outcome(state) == twin.outcome(other)
 
 
 def layers(game, weight=1, share=lambda weight, num_legal: weight):

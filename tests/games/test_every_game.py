@@ -17,7 +17,7 @@ from azero.games import GAMES, load_game
 from azero.games.check import check_game
 from azero.games.compiled import current_player, outcome, step, write_key, write_legal_actions
 from azero.games.game import IllegalActionError, state_after
-from tests.games.playing import ALL_GAMES, COMPILED, random_game, states_along
+from tests.games.playing import ALL_GAMES, COMPILED, assert_same_game, random_game, states_along
 from tests.naive import games as naive
 from tests.naive.breakthrough import Breakthrough as NaiveBreakthrough
 from tests.naive.dots_and_boxes import DotsAndBoxes as NaiveDotsAndBoxes
@@ -120,16 +120,8 @@ def test_the_fact_sheet_agrees_with_the_game(game):
 
 @every_game
 def test_the_naive_twin_plays_the_same_games(game):
-    twin = TWINS[game.name]
     for seed in range(games_of(game, 100)):
-        actions = random_game(game, seed)
-        for state, other in zip(states_along(game, actions), states_along(twin, actions), strict=True):
-            assert game.legal_actions(state) == twin.legal_actions(other)
-            assert game.is_terminal(state) == (not twin.legal_actions(other))
-            assert game.current_player(state) == twin.current_player(other)
-            assert game.observation(state).tolist() == np.float32(twin.observation(other)).tolist()
-            assert game.state_text(state).startswith(twin.picture(other))
-        assert game.outcome(state) == twin.outcome(other)
+        assert_same_game(game, TWINS[game.name], random_game(game, seed))
 
 
 def recorded_games(game, num_games, block=100):
