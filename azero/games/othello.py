@@ -35,6 +35,7 @@ _INNER = 0x7E7E7E7E7E7E7E7E  # without the outer columns: no line that captures 
 _CENTRE = 0x0000001818000000  # always taken
 _CORNER = 1 << 27  # of the centre
 _NUM_SYMMETRIES = 8
+_LETTERS = "abcdefgh"
 
 
 class State(NamedTuple):
@@ -277,9 +278,6 @@ class Othello(CompiledGame[State]):
         player = self.player_names.index(mover[1])
         own, other = words["XO"[player]], words["OX"[player]]
         return State(own, other, _free(own, other, self.rules.cells), player)
-
-
-_LETTERS = "abcdefgh"
 
 
 def _moved(number: int, state: State) -> State:
