@@ -176,11 +176,13 @@ def _all_positions(game: Game[S]) -> list[Position[S]] | None:
     results: dict[S, tuple[float, int]] = {}  # the value for the player to move, and the plies to the end
     positions: list[Position[S]] = []
     pending = [game.initial_state()]
-    while pending:
+    seen = set(pending)
+    while pending and len(seen) <= _MAX_STATES:  # where games are long it may take much longer until they are solved
         state = pending[-1]
         successors = {action: game.step(state, action) for action in game.legal_actions(state)}
         unsolved = [after for after in successors.values() if after not in results]
         pending += unsolved
+        seen.update(unsolved)
         if unsolved:
             continue
         pending.pop()
@@ -193,9 +195,7 @@ def _all_positions(game: Game[S]) -> list[Position[S]] | None:
             results[state] = position.values[best], results[successors[best]][1] + 1
         elif not successors:
             results[state] = game.outcome(state), 0
-        if len(results) > _MAX_STATES:
-            return None
-    return positions
+    return None if pending else positions
 
 
 def _backed_up(game: Game[S], state: S, known: dict[int, tuple[S, float, int]]) -> Position[S]:
