@@ -195,10 +195,13 @@ class DotsAndBoxes(CompiledGame[State]):
 
     def num_boxes(self, state: State) -> tuple[int, int]:
         """How many boxes player 0 and player 1 have closed."""
-        rows, columns = self.rules
-        total = sum(_is_closed(self.rules, state.lines, *divmod(box, columns)) for box in range(rows * columns))
+        total = self._num_closed(state.lines)
         mover, other = (total + state.margin) // 2, (total - state.margin) // 2
         return (other, mover) if state.player else (mover, other)
+
+    def _num_closed(self, lines: int) -> int:
+        rows, columns = self.rules
+        return sum(_is_closed(self.rules, lines, *divmod(box, columns)) for box in range(rows * columns))
 
     def action_text(self, action: int) -> str:
         """The two dots that a line joins: a1b1, with letters for columns and numbers for rows, from the top left."""
@@ -239,10 +242,10 @@ class DotsAndBoxes(CompiledGame[State]):
                 lines |= 1 << line
         said = re.fullmatch(r"X (\d+), O (\d+), ([XO]) next", rows[-1] if rows else "")
         if said:
-            player = self.player_names.index(said[3])
-            margin = (int(said[1]) - int(said[2])) * (1 - 2 * player)
-            state = State(lines, margin, player)
-            if [row.rstrip() for row in self.state_text(state).splitlines()] == rows:
+            first, second, player = int(said[1]), int(said[2]), self.player_names.index(said[3])
+            state = State(lines, (second - first) if player else (first - second), player)
+            all_counted = first + second == self._num_closed(lines)
+            if all_counted and [row.rstrip() for row in self.state_text(state).splitlines()] == rows:
                 return state
         raise ValueError(
             f"a state of {self.name} is a picture like\n{self.state_text(self.initial_state())}\nwith --- and | for "

@@ -126,6 +126,7 @@ def test_a_board_is_drawn_with_its_dots_named_and_read_back():
     ("old", "new"),
     [
         ("X 0, O 1", "X 0, O 2"),  # more boxes than are closed
+        ("X 0, O 1", "X 0, O 0"),  # fewer
         ("X next", "Z next"),
         ("X next", ""),
         ("2  +---+", "2  +-- +"),
