@@ -147,8 +147,9 @@ def _bounded(own: int, taken: int, num_stones: int, alpha: int, beta: int, memor
 def _search(own: int, taken: int, num_stones: int, alpha: int, beta: int, memory: Memory) -> int:
     """As `_bounded`, where the player to move cannot win at once."""
     memory.num_nodes[0] += 1
-    if num_stones == _BOOK_STONES:
-        return _look_up(own, taken, memory)
+    place = _place_in_book(own, taken, memory.keys) if num_stones == _BOOK_STONES else -1
+    if place >= 0:
+        return int(memory.scores[place])
     moves = _safe_moves(own, taken)
     if moves == 0:
         return -((_CELLS - num_stones) // 2)
@@ -217,14 +218,14 @@ def _order(own: int, taken: int, moves: int, ordered: LongArray) -> int:
 
 
 @compilable
-def _look_up(own: int, taken: int, memory: Memory) -> int:
-    """The book's score of a position after ten stones."""
+def _place_in_book(own: int, taken: int, keys: LongArray) -> int:
+    """Where the book has a position of ten stones; -1 for one that no game can reach."""
     key = min(own + taken, mirrored(own) + mirrored(taken))
-    first, last = 0, len(memory.keys)
+    first, last = 0, len(keys)
     while first < last:
         middle = (first + last) // 2
-        if memory.keys[middle] < key:
+        if keys[middle] < key:
             first = middle + 1
         else:
             last = middle
-    return int(memory.scores[first])
+    return first if first < len(keys) and keys[first] == key else -1

@@ -79,6 +79,16 @@ def test_the_book_answers_a_position_and_its_mirror_image(solver):
 
 
 @pytest.mark.compiled
+def test_a_position_that_no_game_reaches_is_not_taken_for_one_of_the_book(solver):
+    rows = [". . . . . . ."] * 4 + ["X X X . X X .", "O O O . O O ."]
+    state = GAME.parse_state("\n".join(rows))  # X must have begun at the bottom
+    assert state.num_stones == 10
+    scores = solver.scores(state)
+    best = max(scores.values())
+    assert solver.best_actions(state) == ([action for action, score in scores.items() if score == best], best)
+
+
+@pytest.mark.compiled
 def test_the_first_player_wins_with_his_last_stone_but_one_in_the_middle(solver):
     start = GAME.initial_state()
     assert solver.best_actions(start) == ([3], 1)
