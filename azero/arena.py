@@ -17,13 +17,14 @@ from azero.evaluators.weights import checkpoint_number, checkpoints
 from azero.games import load_game
 from azero.games.game import Game
 from azero.players.match import MatchReport, MatchSettings, play_match, report
+from azero.players.perfect import knows_perfect_play
 from azero.players.rating import fit_ratings
 from azero.players.record import GameRecord, write_records
 from azero.players.spec import PlayerSpec, parse_player
 from azero.players.sprt import SPRT, pentanomial
 from azero.screen import progress_bar, text_table
 
-_LADDER = ("uct:100", "uct:1000", "uct:10000", "perfect")
+_LADDER = ("uct:100", "uct:1000", "uct:10000")
 _Matches = dict[tuple[int, int], list[GameRecord]]  # the games of each two players, by their places in the list
 
 
@@ -33,7 +34,7 @@ class ArenaSettings(MatchSettings):
 
     game: str = "connect4"  # a name, or path/to/file.py:Class
     players: tuple[str, ...] = ()  # two or more, such as uct:1000 or azero:PATH@200
-    anchor: str | None = None  # the player whose rating is 0, of three or more; null: the first
+    anchor: str | None = None  # the player whose rating is 0, of three or more; null: the first, in a ladder uct:100
     ladder: str | None = None  # a run: its checkpoints join, with search, and players that never change
     ladder_simulations: int = 100  # of the searches of the run's checkpoints, >= 1
     # Two Elo differences, as [0,20]: the match of two ends as soon as pairs of games tell, with 5 % error, which of the
@@ -51,10 +52,11 @@ class ArenaSettings(MatchSettings):
         if self.sprt is not None and (len(self.sprt) != 2 or len(self.players) != 2 or self.ladder is not None):
             raise ValueError("sprt=[0,20], two Elo differences, is for a match of two players")
 
-    def all_players(self) -> tuple[str, ...]:
+    def all_players(self, game: Game[Any]) -> tuple[str, ...]:
         """The players and, with a ladder, the run's checkpoints from the oldest on and the players that never change.
 
-        Raises ValueError if the run has no checkpoint, or the anchor is none of them.
+        The perfect player is among those where it need not search for long. Raises ValueError if the run has no
+        checkpoint, or the anchor is none of them.
         """
         players = self.players
         if self.ladder is not None:
@@ -62,7 +64,8 @@ class ArenaSettings(MatchSettings):
             if not steps:
                 raise ValueError(f"{self.ladder} has no checkpoint that has learned anything")
             players += tuple(f"azero:{path}@{self.ladder_simulations}" for path in steps)
-            players += tuple(player for player in _LADDER if player not in players)
+            fixed = (*_LADDER, "perfect") if knows_perfect_play(game) else _LADDER
+            players += tuple(player for player in fixed if player not in players)
         if self.anchor is not None and self.anchor not in players:
             raise ValueError(f"anchor={self.anchor} must be one of the players: {', '.join(players)}")
         return players
@@ -83,7 +86,9 @@ def main(settings: ArenaSettings) -> None:
     """
     game = load_game(settings.game)
     test = SPRT(*settings.sprt) if settings.sprt is not None else None
-    specs = [parse_player(text) for text in settings.all_players()]
+    players = settings.all_players(game)
+    anchor = players.index(settings.anchor or (players[0] if settings.ladder is None else _LADDER[0]))
+    specs = [parse_player(text) for text in players]
     for spec in specs:
         spec.make(game)  # better to hear of a network that cannot be read before the first match than after
     path = Path(settings.record) if settings.record else _new_path(game)
@@ -93,8 +98,7 @@ def main(settings: ArenaSettings) -> None:
     finally:
         if matches:
             console = Console(highlight=False, soft_wrap=True)
-            names = [spec.name for spec in specs]
-            _show(console, game, names, names.index(settings.anchor) if settings.anchor else 0, matches)
+            _show(console, game, [spec.name for spec in specs], anchor, matches)
             if test is not None:
                 _show_test(console, test, matches[0, 1])
             console.print(f"The games are in {escape(str(path.absolute()))}")

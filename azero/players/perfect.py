@@ -8,6 +8,7 @@ from azero._jit import below
 from azero.games.connect4 import Connect4
 from azero.games.game import Game, exact_values
 from azero.players.connect4_solver import Connect4Solver
+from azero.players.exact import known_sets
 from azero.players.minimax import MinimaxPlayer
 from azero.players.player import Player
 from azero.search.alphabeta import AlphaBeta, Limits
@@ -39,6 +40,11 @@ def perfect_player(game: Game[S]) -> Player[S]:
     if game.exact_value(game.initial_state()) is not None:
         return PerfectPlayer(partial(_by_theory, game))
     return MinimaxPlayer(game, AlphaBeta(game), Limits())
+
+
+def knows_perfect_play(game: Game[Any]) -> bool:
+    """Whether the perfect player need not search for long: there is a theory or a book, or the game is small."""
+    return game.exact_value(game.initial_state()) is not None or bool(known_sets(game))
 
 
 def _by_theory(game: Game[S], state: S) -> tuple[Sequence[int], float]:

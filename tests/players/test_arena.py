@@ -4,11 +4,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from azero import arena
 from azero.evaluators.weights import WEIGHTS_FILE
+from azero.games.game import Game
+from azero.games.hex import Hex
 from azero.games.tictactoe import TicTacToe
 from azero.players.record import read_records
 from tests.evaluators.networks import random_network
@@ -112,15 +115,20 @@ def test_a_match_ends_as_soon_as_its_test_is_sure(capsys: pytest.CaptureFixture[
     assert "undecided after 4 pairs" in capsys.readouterr().out
 
 
+def run_of(game: Game[Any], *iterations: int) -> None:
+    """Write checkpoints into the directory `run`."""
+    for iteration in iterations:
+        directory = Path("run") / f"iteration-{iteration:06d}"
+        directory.mkdir(parents=True)
+        network = random_network(game, seed=iteration, iteration=iteration)
+        (directory / WEIGHTS_FILE).write_bytes(network.to_bytes())
+
+
 def test_a_ladder_rates_the_checkpoints_of_a_run_beside_players_that_never_change(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    for iteration in (0, 2, 10):
-        directory = Path("run") / f"iteration-{iteration:06d}"
-        directory.mkdir(parents=True)
-        network = random_network(TicTacToe(), seed=iteration, iteration=iteration)
-        (directory / WEIGHTS_FILE).write_bytes(network.to_bytes())
-    arena.main(["game=tictactoe", "ladder=run", "ladder_simulations=5", "num_games=2", "anchor=uct:100", "random"])
+    run_of(TicTacToe(), 0, 2, 10)
+    arena.main(["game=tictactoe", "ladder=run", "ladder_simulations=5", "num_games=2", "random"])
     said = capsys.readouterr().out
     assert said.count(" against ") == 21
     ratings = [line.split() for line in said.partition("all games together")[2].splitlines()[2:9]]
@@ -129,6 +137,12 @@ def test_a_ladder_rates_the_checkpoints_of_a_run_beside_players_that_never_chang
         "azero:run/iteration-000002@5", "azero:run/iteration-000010@5",
     }  # fmt: skip
     assert [row[2:4] for row in ratings if row[0] == "uct:100"] == [["0", "(anchor)"]]
+
+
+def test_the_perfect_player_stays_away_from_ladders_of_games_that_it_would_search_for_ever() -> None:
+    run_of(Hex(), 1)
+    players = arena.ArenaSettings(ladder="run").all_players(Hex())
+    assert players == ("azero:run/iteration-000001@100", "uct:100", "uct:1000", "uct:10000")
 
 
 def test_an_interrupt_shows_what_was_played_and_ends_with_one_line(tmp_path: Path) -> None:

@@ -3,13 +3,14 @@ from collections import Counter
 import pytest
 
 from azero.analyze import main as analyze
+from azero.games import load_game
 from azero.games.connect4 import Connect4
 from azero.games.game import exact_values
 from azero.games.nim import Nim
 from azero.games.tictactoe import TicTacToe
 from azero.players.exhaustive import losing_lines
 from azero.players.minimax import MinimaxPlayer
-from azero.players.perfect import PerfectPlayer, perfect_player
+from azero.players.perfect import PerfectPlayer, knows_perfect_play, perfect_player
 from azero.players.spec import parse_player
 
 NIM = Nim()
@@ -20,6 +21,12 @@ def test_a_perfect_player_plays_by_the_games_theory_or_else_looks_to_the_end():
     assert isinstance(parse_player("perfect").make(TicTacToe()), MinimaxPlayer)
     with pytest.raises(ValueError, match="nothing may follow"):
         parse_player("perfect:1")
+
+
+@pytest.mark.parametrize(("name", "known"), [("connect4", True), ("tictactoe", True), ("hex", False)])
+def test_perfect_play_is_known_of_connect_four_and_small_games_and_of_any_with_a_theory(name, known):
+    assert knows_perfect_play(load_game(name)) == known
+    assert knows_perfect_play(Nim("40-50-60-70"))
 
 
 def test_exact_values_of_actions_are_for_the_player_to_move_and_none_without_a_theory():
