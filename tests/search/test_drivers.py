@@ -1,6 +1,7 @@
 """The proof that there is one search core: four ways to the same tree, node by node, for every rule and option."""
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any, NamedTuple
 
 import numba
@@ -32,7 +33,13 @@ from tests.naive.search import (
 )
 
 GAMES = ["tictactoe", "connect4"]
-ROOTS = {"tictactoe": [[], [4, 0], [0, 3, 1]], "connect4": [[], [3, 3, 2, 2, 4], [0, 0, 4, 1, 1, 2, 6, 2, 2, 3]]}
+PASSES, DOUBLE_MOVES = "othello(size=4)", "dots_and_boxes(rows=2,columns=2)"
+ROOTS = {
+    "tictactoe": [[], [4, 0], [0, 3, 1]],
+    "connect4": [[], [3, 3, 2, 2, 4], [0, 0, 4, 1, 1, 2, 6, 2, 2, 3]],
+    PASSES: [[], [4, 8, 13, 2], [11, 7, 3, 13, 0, 1]],
+    DOUBLE_MOVES: [[], [0, 1, 6], [0, 6, 7, 2]],
+}
 PLAIN = SearchOptions(proven_values=False)
 MANY = 50 if numba.config.DISABLE_JIT else 200  # simulations
 
@@ -151,6 +158,11 @@ WITH_PRIORS = {
 }
 
 
+# Where players pass or move twice in a row, some cases are enough: nothing in the search knows of it.
+ROLLOUT_CASES = [*product(GAMES, WITH_ROLLOUTS), (PASSES, "uct, proven values"), (DOUBLE_MOVES, "grave")]
+PRIOR_CASES = [*product(GAMES, WITH_PRIORS), (PASSES, "puct, proven values"), (DOUBLE_MOVES, "puct, forced")]
+
+
 def naive_search(game: Any, root: Any, case: Case, evaluate: Any, stream: int) -> NaiveSearch:
     transpositions = case.options.transpositions
     canonical = None
@@ -179,8 +191,7 @@ def by_rollout(game: Any) -> Any:
     return evaluate
 
 
-@pytest.mark.parametrize("name", GAMES)
-@pytest.mark.parametrize("case", WITH_ROLLOUTS)
+@pytest.mark.parametrize(("name", "case"), ROLLOUT_CASES)
 def test_search_with_rollouts_plants_one_tree_by_every_driver(name: str, case: str) -> None:
     game, visits = load_game(name), MANY
     kind = WITH_ROLLOUTS[case]
@@ -219,8 +230,7 @@ def test_fused_stepped_and_plain_python_agree_for_every_rollout(name: str, polic
     assert trees[0] == trees[1] == trees[2]
 
 
-@pytest.mark.parametrize("name", GAMES)
-@pytest.mark.parametrize("case", WITH_PRIORS)
+@pytest.mark.parametrize(("name", "case"), PRIOR_CASES)
 def test_search_with_priors_equals_its_naive_twin(name: str, case: str) -> None:
     game, kind = load_game(name), WITH_PRIORS[case]
 
