@@ -6,7 +6,7 @@
 Everything but `seeds` is an option of azero.train. The clock of the training stands still while a network is measured,
 on positions whose perfect play is known (see azero.evaluate): alone on all of them, with search on some. The run of
 each seed lies in OUT/seed-N; called again, also with more minutes, the script goes on from where it was. It writes
-OUT/strength.csv, a row for each measurement, and OUT/strength.png, and prints the last row of each seed.
+OUT/strength.csv, a row for each measurement, and of their medians OUT/strength.md, a table, and OUT/strength.png.
 """
 
 import csv
@@ -28,9 +28,31 @@ from azero.players.exact import known_sets, measure, thinned
 from azero.players.spec import parse_player
 from azero.train import TrainSettings
 
-MINUTES = (0.5, 1, 2, 3, 5, 7.5, 10, 12.5, 15, 20, 25, 30, 40, 50, 60, 75, 90, 120)  # of training, when to measure
+MINUTES = (
+    0.5,
+    1,
+    2,
+    3,
+    5,
+    7.5,
+    10,
+    12.5,
+    15,
+    20,
+    25,
+    30,
+    40,
+    50,
+    60,
+    75,
+    90,
+    120,
+    180,
+    240,
+)  # of training, when to measure
 POSITIONS = 100  # of each set, with search
 SIMULATIONS = 600
+KINDS = ("network", "search")  # what is measured: the network alone, and with search
 
 Row = dict[str, str]
 
@@ -41,6 +63,8 @@ class Stopwatch:
     def __init__(self, game: Game[Any], run: Path, rows: list[Row]) -> None:
         self.game, self.run, self.rows = game, run, rows
         self.sets = known_sets(game)
+        if not self.sets:
+            raise ValueError(f"of {game.name} no positions are known whose perfect play is, so nothing can be measured")
         self.trainer: Trainer[Any] | None = None
         own = [row for row in rows if row["run"] == run.name]
         self.cpu_seconds = float(own[-1]["cpu_seconds"]) if own else 0.0
@@ -61,6 +85,13 @@ class Stopwatch:
         minutes = metrics["run/seconds"] / 60
         if any(self.measured < due <= minutes for due in MINUTES):
             self.measure(iteration, minutes)
+
+    def finish(self) -> None:
+        """Measure the last network: a run ends a little before its limit."""
+        assert self.trainer is not None
+        own = [int(row["iteration"]) for row in self.rows if row["run"] == self.run.name]
+        if self.trainer.iteration > max(own, default=0):
+            self.measure(self.trainer.iteration, self.trainer.counters["seconds"] / 60)
 
     def measure(self, iteration: int, minutes: float) -> None:
         """Add a row: what the network of an iteration gives away, in per cent of the positions of each set."""
@@ -104,16 +135,47 @@ def write_rows(path: Path, rows: list[Row]) -> None:
     write_durably(path, ("\n".join(lines) + "\n").encode())
 
 
+def by_time(rows: list[Row]) -> list[list[Row]]:
+    """The rows of each time to measure, one of each run: those that are nearest to it, ordered by time."""
+    nearest = {
+        (min(MINUTES, key=lambda due: abs(due - float(row["minutes"]))), row["run"]): row for row in rows
+    }  # of a run that was ended and went on, the later row counts
+    times = sorted({due for due, _ in nearest})
+    return [[row for (due, _), row in nearest.items() if due == time] for time in times]
+
+
+def median_of(rows: list[Row], column: str) -> float:
+    """The median of a figure."""
+    return median(float(row[column]) for row in rows)
+
+
+def figure_columns(rows: list[Row], kind: str) -> list[str]:
+    """The names of what was measured of the network alone, or with search."""
+    return [name for name in rows[0] if name.startswith(f"{kind} ")]
+
+
+def markdown_table(rows: list[Row]) -> str:
+    """A line for each time to measure: the medians of the runs, and how many runs there are."""
+    columns = [column for kind in KINDS for column in figure_columns(rows, kind)]
+    lines = [["minutes", "runs", "games", "evaluations", "CPU seconds", *columns]]
+    lines.append(["---:"] * len(lines[0]))
+    for some in by_time(rows):
+        costs = [f"{median_of(some, name):.0f}" for name in ("games", "evaluations", "cpu_seconds")]
+        figures = [f"{median_of(some, column):.2f}" for column in columns]
+        lines.append([f"{median_of(some, 'minutes'):.1f}", str(len(some)), *costs, *figures])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
 def plot(rows: list[Row], path: Path) -> None:
     """A panel for the network alone and one for search: a line for each set, the median of the runs."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 4.5), layout="constrained")
     panels = figure.subplots(1, 2, sharey=True)
-    for panel, kind in zip(panels, ("network", "search"), strict=True):
-        for column in [name for name in rows[0] if name.startswith(f"{kind} ")]:
-            times = sorted({due for due in MINUTES for row in rows if reached(row) == due})
-            values = [median(float(row[column]) for row in rows if reached(row) == due) for due in times]
+    times = [median_of(some, "minutes") for some in by_time(rows)]
+    for panel, kind in zip(panels, KINDS, strict=True):
+        for column in figure_columns(rows, kind):
+            values = [median_of(some, column) for some in by_time(rows)]
             panel.plot(times, values, marker="o", markersize=3, label=column.removeprefix(f"{kind} "))
         panel.set(xlabel="minutes of training", xscale="log", title="network alone" if kind == "network" else kind)
         panel.grid(alpha=0.3)
@@ -122,13 +184,8 @@ def plot(rows: list[Row], path: Path) -> None:
     figure.savefig(path)
 
 
-def reached(row: Row) -> float:
-    """The latest time to measure that a row has passed."""
-    return max(due for due in MINUTES if due <= float(row["minutes"]))
-
-
 def main(out: str, *words: str) -> None:
-    """Train and measure each seed, then plot."""
+    """Train and measure each seed, then tell of all."""
     directory = Path(out)
     seeds = [word.removeprefix("seeds=") for word in words if word.startswith("seeds=")] or ["0"]
     others = [word for word in words if not word.startswith("seeds=")]
@@ -143,9 +200,11 @@ def main(out: str, *words: str) -> None:
         watch = Stopwatch(game, run, rows)
         watch.trainer = Trainer(game, settings, run, watch)
         watch.trainer.run()
+        watch.finish()
     if rows:
         plot(rows, directory / "strength.png")
-        print(f"{directory / 'strength.csv'} and {directory / 'strength.png'} are written")
+        write_durably(directory / "strength.md", markdown_table(rows).encode())
+        print(markdown_table(rows))
 
 
 if __name__ == "__main__":
