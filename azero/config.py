@@ -31,6 +31,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from azero.games import load_game
+from azero.games.blame import is_watching, told
 from azero.games.suggest import suggestion
 
 T = TypeVar("T")
@@ -60,8 +61,9 @@ def command(schema: type[T], name: str, positional: str = "") -> Callable[[Calla
     The field comments are the options' help, the function's docstring the command's. Words that are no override become
     the field `positional`, a tuple of strings. The result takes the arguments, by default those of the process.
 
-    A wrong option, and any error that tells the user what to do (ValueError, OSError, ImportError, azero's own), is one
-    line on standard error and status 2; with AZERO_TRACEBACK=1 it is raised. Ctrl-C ends with status 130.
+    A wrong option, any error that tells the user what to do (ValueError, OSError, ImportError, azero's own), and any in
+    a user's own game, is one line on standard error and status 2; with AZERO_TRACEBACK=1 it is raised. Ctrl-C ends with
+    status 130.
     """
 
     def decorate(function: Callable[[T], None]) -> Callable[..., None]:
@@ -134,10 +136,14 @@ def _exit_status(name: str) -> Iterator[None]:
         sys.exit(130)
     except Exception as error:
         own = type(error).__module__.startswith("azero.")
-        tells_the_user = own or isinstance(error, (ValueError, OSError, ImportError))
-        if os.environ.get("AZERO_TRACEBACK") or not tells_the_user:
+        message = told(error)
+        if message is None and (own or isinstance(error, (ValueError, OSError, ImportError))):
+            message = str(error)
+        if message is None and is_watching():
+            error.add_note("What is wrong with a game of your own, python -m azero.check game=... may tell in one line")
+        if os.environ.get("AZERO_TRACEBACK") or message is None:
             raise
-        sys.stderr.write(f"azero.{name}: error: {error}\n")
+        sys.stderr.write(f"azero.{name}: error: {message}\n")
         sys.exit(2)
 
 

@@ -3,6 +3,7 @@
 import importlib
 import re
 import sys
+from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from inspect import Parameter, signature
@@ -10,6 +11,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeGuard, cast
 
+from azero.games.blame import watch
+from azero.games.compiled import own_sources
 from azero.games.game import Game, full_name, parameter_text
 from azero.games.openspiel import OpenSpielGame
 from azero.games.suggest import suggestion
@@ -76,10 +79,15 @@ def _split(spec: str) -> tuple[str, dict[str, str]]:
 def _find_class(place: str, class_name: str) -> type[Game[Any]]:
     is_file = place.endswith(".py") or "/" in place
     module = _load_file(Path(place)) if is_file else _load_module(place)
+    if not module.__name__.startswith("azero."):
+        watch(own_sources(module.__name__))
     game_class = getattr(module, class_name, None)
     if not _is_game(game_class):
         own = [name for name, value in vars(module).items() if _is_game(value) and value.__module__ == module.__name__]
-        raise ValueError(f"{place} has no game {class_name!r}; subclasses of Game there: {', '.join(own) or 'none'}")
+        kin = f", only a class that does not begin class {class_name}(Game)" if isinstance(game_class, type) else ""
+        raise ValueError(
+            f"{place} has no game {class_name!r}{kin}; subclasses of Game there: {', '.join(own) or 'none'}"
+        )
     unwritten = ", ".join(sorted(game_class.__abstractmethods__))
     if unwritten:
         raise ValueError(f"{place}: {class_name} must also define {unwritten}")
@@ -128,6 +136,9 @@ def _check_declarations(game: Game[Any], place: str) -> None:
             f"{place}: {type(game).__name__}.observation_shape must be (planes, rows, columns), not {shape}; "
             "a game on a line has one row"
         )
+    legal = game.legal_actions(game.initial_state())
+    if not isinstance(legal, Sequence):
+        raise ValueError(f"{place}: {type(game).__name__}.legal_actions must return a list of actions, not {legal!r}")
 
 
 def _is_game(value: Any) -> TypeGuard[type[Game[Any]]]:
@@ -154,6 +165,9 @@ def _load_file(path: Path) -> ModuleType:
         return known
     if known is not None or name in sys.stdlib_module_names:
         raise ValueError(f"{path} needs another name: Python has a module {name!r} already")
+    watch([str(path)])
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))  # so that it can import what lies beside it
     loader = SourceFileLoader(name, str(path))
     module = module_from_spec(cast(ModuleSpec, spec_from_loader(name, loader)))
     sys.modules[name] = module

@@ -7,11 +7,13 @@ Two things stay for a test of your own, on positions whose answer you know: that
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
+from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
 
 from azero._jit import below, draw, pack, unpack
+from azero.games.blame import told
 from azero.games.compiled import CompiledGame, PackedStates, describe
 from azero.games.game import Game, Symmetry, exact_values
 
@@ -30,15 +32,28 @@ def check_game(game: Game[S], num_games: int = 20, seed: int = 0) -> int:
     Takes any game, compiled or plain, known to azero or not; one without observations or symmetries is spared their
     laws. Raises LawError at the first law broken.
     """
-    _check_sheet(game)
-    laws = _laws(game)
+    try:
+        _check_sheet(game)
+        laws = _laws(game)
+    except (TypeError, AttributeError) as error:  # a method with other parameters, or a name that is not there
+        raise LawError(f"{game.name}: {told(error) or error}") from error
     num_states = 0
     for number in range(num_games):
         for state in random_states(game, draw(seed, number)):
-            for law in laws:
-                law(game, state)
+            _hold(game, state, laws)
             num_states += 1
     return num_states
+
+
+def _hold(game: Game[S], state: S, laws: list[Law[S]]) -> None:
+    """Hold a state against the laws; a method that fails in it breaks one too."""
+    try:
+        for law in laws:
+            law(game, state)
+    except LawError:
+        raise
+    except Exception as error:
+        raise _broken(game, told(error) or f"{type(error).__name__}: {error}", state) from error
 
 
 def _laws(game: Game[S]) -> list[Law[S]]:
@@ -130,12 +145,17 @@ def _observed_shape(game: Game[S]) -> tuple[int, ...] | None:
 
 
 def _is_a_value(game: Game[S], state: S) -> None:
+    if state is None:
+        raise _broken(game, "a state must not be None: is step() to return one?", state)
     if not isinstance(_attempt(hash, state), int):
         raise _broken(game, f"a state must be hashable, not of {type(state)}", state)
 
 
 def _has_lawful_actions(game: Game[S], state: S) -> None:
-    legal = list(game.legal_actions(state))
+    legal = game.legal_actions(state)
+    if not isinstance(legal, Sequence):
+        raise _broken(game, f"legal actions must be a list, or another sequence, not {legal!r}", state)
+    legal = list(legal)
     if not all(type(action) is int and 0 <= action < game.num_actions for action in legal):
         raise _broken(game, f"legal actions must be ints in [0, {game.num_actions}), not {legal}", state)
     if legal != sorted(set(legal)):
@@ -161,8 +181,10 @@ def _steps_purely(game: Game[S], state: S) -> None:
 
 
 def _has_an_outcome(game: Game[S], state: S) -> None:
-    if game.is_terminal(state) and not -1 <= game.outcome(state) <= 1:
-        raise _broken(game, f"an outcome must be in [-1, 1], not {game.outcome(state)}", state)
+    if game.is_terminal(state):
+        outcome = game.outcome(state)
+        if not isinstance(outcome, Real) or not -1 <= outcome <= 1:
+            raise _broken(game, f"an outcome must be in [-1, 1], not {outcome!r}", state)
 
 
 def _knows_perfect_play(game: Game[S], state: S) -> None:

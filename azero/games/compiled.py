@@ -145,11 +145,11 @@ def prepare(rules: Any, start: Any) -> None:
     for part in (type(rules), type(start)):
         if part is not tuple:
             part.__name__ = f"{part.__module__}.{part.__qualname__}"
-    add_source(*_own_sources(type(rules).__module__))
+    add_source(*own_sources(type(rules).__module__))
 
 
 @cache
-def _own_sources(module_name: str) -> list[str]:
+def own_sources(module_name: str) -> list[str]:
     """The files of a module and of all that it imports, but for what is installed."""
     sources: list[str] = []
     names = [module_name]

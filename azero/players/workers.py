@@ -15,6 +15,7 @@ from typing import Any
 
 from azero._jit import compile_silently
 from azero.games import load_game
+from azero.games.blame import told
 from azero.players.match import MatchSettings, play_match_game
 from azero.players.player import Player
 from azero.players.record import GameRecord
@@ -124,6 +125,7 @@ def _work(connection: Connection, game: str, settings: MatchSettings, speaks: bo
         try:
             answer: GameRecord | Exception = table.play(task)
         except Exception as error:
+            told(error)  # which stays with it
             answer = error
         connection.send(answer)
 

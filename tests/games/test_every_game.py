@@ -69,6 +69,7 @@ NUM_GAMES = int(os.environ.get("AZERO_TEST_GAMES", "2000"))  # played against Op
 MACHINERY = {
     "__init__",
     "batch",
+    "blame",
     "board",
     "check",
     "compiled",

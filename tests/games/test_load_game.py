@@ -1,8 +1,12 @@
+import pickle
+import re
 import sys
 
 import pytest
 
+from azero import check
 from azero.games import GAMES, load_game
+from azero.games.blame import told
 from azero.games.connect4 import Connect4
 from azero.games.game import Game
 from azero.games.tictactoe import TicTacToe
@@ -29,6 +33,7 @@ class Half(Game):
 def heap_file(tmp_path, monkeypatch):
     """A user's file; what it adds to Python's modules is taken back afterwards."""
     monkeypatch.setattr(sys, "modules", sys.modules.copy())
+    monkeypatch.setattr(sys, "path", sys.path.copy())
     path = tmp_path / "heap_of_five.py"
     path.write_text(HEAP)
     return path
@@ -66,7 +71,7 @@ def test_a_game_in_a_file_goes_by_path_and_class_relative_or_absolute(heap_file,
         ("nowhere/heap:Heap", "no such file: /.*nowhere/heap"),
         ("azero.games.chess:Chess", "no such module: 'azero.games.chess'; a game in a file is"),
         ("azero.games.connect4:Chess", "azero.games.connect4 has no game 'Chess'; subclasses of Game there: Connect4"),
-        ("azero.games.connect4:State", "has no game 'State'"),
+        ("azero.games.connect4:State", r"has no game 'State', only a class that does not begin class State\(Game\)"),
         ("azero.games.connect4:has_four", "has no game 'has_four'"),
         ("azero.games.suggest:Game", "has no game 'Game'; subclasses of Game there: none"),
     ],
@@ -160,6 +165,7 @@ class Open(Countdown):
 def countdown(tmp_path, monkeypatch):
     """A user's file of games with parameters."""
     monkeypatch.setattr(sys, "modules", sys.modules.copy())
+    monkeypatch.setattr(sys, "path", sys.path.copy())
     path = tmp_path / "countdown_with_parameters.py"
     path.write_text(COUNTDOWN)
     return path
@@ -225,3 +231,73 @@ def test_a_parameter_that_is_missing_or_that_no_game_takes_is_named(countdown):
         load_game(f"{countdown}:Bare")
     with pytest.raises(ValueError, match="connect4 has no parameter 'size'; it has none"):
         load_game("connect4(size=8)")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("class Heap(Game)\n    pass", r"of_five\.py, line 1: SyntaxError: expected ':'"),
+        ("\nleft = rigth", r"of_five\.py, line 2, in <module>: NameError: name 'rigth' is not defined"),
+        ("import a_module_that_is_missing", r"of_five\.py, line 1, in <module>: ModuleNotFoundError: No module named"),
+    ],
+)
+def test_an_error_in_a_users_file_is_told_in_one_line_with_its_place(heap_file, text, told, capsys):
+    heap_file.write_text(text)
+    assert re.search(rf"^azero.check: error: .*{told}.*\n$", refusal(heap_file, capsys))
+
+
+def refusal(path, capsys):
+    """What azero.check says on standard error of the game Heap in a file."""
+    with pytest.raises(SystemExit):
+        check.main([f"game={path}:Heap"])
+    return capsys.readouterr().err
+
+
+def test_an_error_in_a_users_method_is_told_with_its_place_and_the_state(heap_file, capsys):
+    heap_file.write_text(
+        HEAP.replace("return (state[0] - action, 1 - state[1])", "return (5 // state[0] - 1, stat[1])")
+    )
+    assert refusal(heap_file, capsys) == (
+        "azero.check: error: heap: heap_of_five.py, line 11, in step: NameError: name 'stat' is not defined, "
+        "in the state\n(5, 0)\n"
+    )
+
+
+def test_a_value_that_a_users_file_refuses_itself_needs_no_place(heap_file, capsys):
+    text = HEAP.replace(
+        "    num_actions = 3\n", "    num_actions = 3\n    def __init__(self):\n        raise ValueError('too small')\n"
+    )
+    heap_file.write_text(text)
+    assert refusal(heap_file, capsys) == "azero.check: error: too small\n"
+
+
+def test_an_error_of_azeros_while_a_users_game_is_played_advises_a_check(heap_file, monkeypatch):
+    monkeypatch.setattr("azero.check.check_game", lambda *_: {}["a bug"])
+    with pytest.raises(KeyError) as bug:
+        check.main([f"game={heap_file}:Heap"])
+    assert bug.value.__notes__ == [
+        "What is wrong with a game of your own, python -m azero.check game=... may tell in one line"
+    ]
+
+
+def test_an_error_keeps_its_place_on_the_way_from_another_process(heap_file):
+    heap_file.write_text(HEAP.replace("stat[1]", "1").replace("return state[1]", "return state[2]"))
+    game = load_game(f"{heap_file}:Heap")
+    with pytest.raises(IndexError) as error:
+        game.current_player((5, 0))
+    place = "heap_of_five.py, line 9, in current_player: IndexError: tuple index out of range"
+    assert told(error.value) == place
+    assert told(pickle.loads(pickle.dumps(error.value))) == place
+    assert told(KeyError()) is None
+
+
+def test_what_lies_beside_a_users_file_can_be_imported_by_it(heap_file):
+    (heap_file.parent / "size_of_the_heap.py").write_text("SIZE = 7")
+    heap_file.write_text("from size_of_the_heap import SIZE\n" + HEAP.replace("(5, 0)", "(SIZE, 0)"))
+    assert load_game(f"{heap_file}:Heap").initial_state() == (7, 0)
+
+
+def test_a_game_that_returns_no_actions_is_told_so_before_anything_is_played(heap_file):
+    heap_file.write_text(HEAP.replace("def legal_actions(self, state): return", "def legal_actions(self, state):"))
+    with pytest.raises(ValueError, match=r"Heap.legal_actions must return a list of actions, not None"):
+        load_game(f"{heap_file}:Heap")
