@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from functools import cache
 from pathlib import Path
+from threading import Event
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -119,18 +120,27 @@ def measure(
     """The figures of a player in these positions, which are dealt to the threads, each with a player of its own.
 
     They depend on the number of threads only where a player's budget is a time. `on_step` is called after each
-    position, by any thread.
+    position, by any thread. An exception in a thread, or Ctrl-C, stops all threads and is raised.
     """
     answers: dict[int, Answer] = {}
+    stop = Event()
 
     def work(first: int) -> None:
         player = make_player()
         for number in range(first, len(positions), num_threads):
+            if stop.is_set():
+                return
             answers[number] = answer(player, positions[number], number)
             on_step()
 
     with ThreadPoolExecutor(num_threads) as pool:
-        list(pool.map(work, range(num_threads)))
+        futures = [pool.submit(work, first) for first in range(num_threads)]
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+        finally:
+            stop.set()
+        for future in futures:
+            future.result()
     return figures(positions, [answers[number] for number in range(len(positions))])
 
 

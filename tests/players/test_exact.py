@@ -1,5 +1,6 @@
 import math
 from collections import Counter
+from itertools import count
 
 import pytest
 
@@ -10,7 +11,7 @@ from azero.games.game import exact_values
 from azero.games.nim import Nim
 from azero.games.othello import Othello
 from azero.games.tictactoe import TicTacToe
-from azero.players.exact import Answer, Count, Position, answer, figures, pons_sets, position_sets
+from azero.players.exact import Answer, Count, Position, answer, figures, measure, pons_sets, position_sets
 from azero.players.spec import parse_player
 from tests.games.plain import Heap
 from tests.naive.minimax import action_results, better
@@ -104,6 +105,18 @@ def test_an_answer_depends_on_the_position_and_its_number_alone():
     one = [answer(player, position, number) for number, position in enumerate(positions)]
     other = [answer(player, positions[number], number) for number in (3, 2, 1, 0)]
     assert one == other[::-1]
+
+
+def test_an_error_in_one_thread_stops_the_others():
+    [(_, positions)], calls = position_sets(TicTacToe()), count()
+
+    def fail_once():
+        if next(calls) == 5:
+            raise RuntimeError("the sixth position")
+
+    with pytest.raises(RuntimeError, match="the sixth position"):
+        measure(lambda: parse_player("uct:50").make(TicTacToe()), positions, 2, fail_once)
+    assert next(calls) < len(positions) // 2
 
 
 def test_the_command_measures_players_in_the_same_way_on_any_number_of_threads(capsys):
