@@ -57,9 +57,10 @@ def main(settings: EvaluateSettings) -> None:
     specs = [parse_player(text) for text in names]
     for spec in specs:
         spec.make(game)  # better to hear of a network that cannot be read before than after
-    sets = [thinned(known, settings.positions or len(known.positions)) for known in position_sets(game)]
     console = Console(highlight=False, soft_wrap=True)
     console.width = max(console.width, _MIN_WIDTH)
+    with console.status(f"looking for positions of {escape(game.name)} whose perfect play is known"):
+        sets = [thinned(known, settings.positions or len(known.positions)) for known in position_sets(game)]
     results: dict[str, list[Figures]] = {}
     for spec in specs:
         results[spec.name] = [_measure(game, spec, known, settings.threads) for known in sets]

@@ -59,7 +59,6 @@ class SelfPlaySettings:
         for name, limit in least.items():
             if not getattr(self, name) >= limit:
                 raise ValueError(f"selfplay.{name} must be at least {limit}, got {getattr(self, name)}")
-
         if self.fast_share > 1:
             raise ValueError(f"selfplay.fast_share must be at most 1, got {self.fast_share}")
 

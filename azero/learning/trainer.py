@@ -227,13 +227,16 @@ class Trainer(Generic[S]):
             metrics |= {f"score/{opponent}/network_alone": self._score(iteration, opponent, alone)}
             if opponent == matches.opponents[-1] and score >= self.counters["best_score"]:
                 self.counters |= {"best": iteration, "best_score": score}
-        return metrics | self._exact_figures("exact", searching) | self._exact_figures("exact_network_alone", alone)
+        metrics |= self._exact_figures(iteration, "exact", searching)
+        return metrics | self._exact_figures(iteration, "exact_network_alone", alone)
 
-    def _exact_figures(self, name: str, make_player: Callable[[], Player[S]]) -> dict[str, float]:
+    def _exact_figures(self, iteration: int, name: str, make_player: Callable[[], Player[S]]) -> dict[str, float]:
         """What a player makes of the positions whose perfect play is known; it never learns from them."""
+        self.watcher.on_phase(iteration, "known positions", sum(len(known.positions) for known in self._sets))
         metrics: dict[str, float] = {}
         for known in self._sets:
-            found = measure(make_player, known.positions, num_cores())._asdict()
+            found = measure(make_player, known.positions, num_cores(), self.watcher.on_step)._asdict()
+            self.watcher.on_wait()
             metrics |= {f"{name}/{known.name}/{figure}": count.share for figure, count in found.items() if count.of}
         return metrics
 
