@@ -94,4 +94,4 @@ def test_what_the_rules_do_not_allow_is_refused():
 def test_every_game_is_read_back_from_both_ways_to_write_it(game, seed):
     actions = random_game(game, seed)
     assert parse_moves(game, moves_words(game, actions))[0] == actions
-    assert moves_text(game, parse_moves(game, moves_text(game, actions))[0]) == moves_text(game, actions)
+    assert parse_moves(game, moves_text(game, actions))[0] == actions
