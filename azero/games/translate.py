@@ -140,7 +140,7 @@ class _Reader(ast.NodeTransformer):
                 is_static = isinstance(inspect.getattr_static(self._owner, name), staticmethod)
                 receiver = [] if is_static else [_name(self._self)]
                 return ast.Call(_name(f"self_{name}"), [*receiver, *node.args], node.keywords)
-            case ast.Attribute(value=ast.Name(id=name)) if name in (self._self, self._owner.__name__):
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute) if self._is_own(name, attribute):
                 self.attributes.add(node.attr)
                 return ast.Attribute(_name(self._self), node.attr, node.ctx)
             case ast.Call(func=ast.Attribute(value=state, attr="_replace"), args=[]):
@@ -154,6 +154,12 @@ class _Reader(ast.NodeTransformer):
             case ast.GeneratorExp():
                 return ast.ListComp(node.elt, node.generators)
         return node
+
+    def _is_own(self, name: str, attribute: str) -> bool:
+        """Whether `name.attribute` is one of `self`, directly or by the name of its class or of a class above it."""
+        above = {known.__name__: known for known in self._owner.__mro__}
+        found, own = (getattr(place, attribute, None) for place in (above.get(name), self._owner))
+        return name == self._self or (name in above and found is own)
 
     def _is_method(self, name: str) -> bool:
         return isinstance(inspect.getattr_static(self._owner, name, None), FunctionType | staticmethod)
