@@ -60,11 +60,6 @@ def user_function(function: Callable[P, R]) -> Callable[P, R]:
     return register_jitable(**_INLINE, _nrt=True)(function)
 
 
-def for_kernels(function: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The decorated function makes, of its arguments' types, what kernels compile in place of `function`."""
-    return cast(Callable[..., Any], overload(function, strict=False))  # strict would compare the annotations too
-
-
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """A kernel when called from Python, compiled into the kernels that call it."""
     compiled = kernel(function)
@@ -285,7 +280,7 @@ def unpack(like: R, row: Any) -> R:
 @overload(unpack, strict=False)  # strict would compare the annotations too
 def _unpack_compiled(like: Any, row: Any) -> Any:
     fields = (f"row[{i}]" for i in range(len(like.types)))
-    return making("like, row", like, fields)
+    return _making("like, row", like, fields)
 
 
 def with_field(state: R, index: int, value: int) -> R:
@@ -298,10 +293,36 @@ def with_field(state: R, index: int, value: int) -> R:
 @overload(with_field, strict=False)  # strict would compare the annotations too
 def _with_field_compiled(state: Any, index: Any, value: Any) -> Any:
     fields = (f"value if index == {i} else state[{i}]" for i in range(len(state.types)))
-    return making("state, index, value", state, fields)
+    return _making("state, index, value", state, fields)
 
 
-def making(parameters: str, like: Any, fields: Iterable[str], **names: Any) -> Any:
+def in_whole_numbers(like: R, state: Any) -> R:
+    """The state in ints, as one of the class of `like`, with truth values as 0 and 1."""
+    make: Any = getattr(like, "_make", tuple)
+    return cast(R, make(map(int, state)))
+
+
+@overload(in_whole_numbers, strict=False)  # strict would compare the annotations too
+def _in_whole_numbers_compiled(like: Any, state: Any) -> Any:
+    return _making("like, state", like, (f"int(state[{i}])" for i in range(len(like.types))))
+
+
+def replacing(names: tuple[str, ...]) -> Callable[..., Any]:
+    """A function of a state and of new values for these fields of it, like `state._replace`, for kernels too."""
+    parameters = ", ".join(f"value{i}" for i in range(len(names)))
+
+    def replaced(state: Any, *values: Any) -> Any:
+        return state._replace(**dict(zip(names, values, strict=True)))
+
+    def find(state: Any) -> Any:
+        fields = (f"value{names.index(name)}" if name in names else f"state.{name}" for name in state.fields)
+        return _making(f"state, {parameters}", state, fields)
+
+    overload(replaced, strict=False)(eval(f"lambda state, {parameters}: find(state)", {"find": find}))
+    return replaced
+
+
+def _making(parameters: str, like: Any, fields: Iterable[str], **names: Any) -> Any:
     """A function that makes a state of the class of `like`, which may be a plain tuple, of these fields."""
     listed = ", ".join(fields)
     made = f"make({listed})" if hasattr(like, "instance_class") else f"({listed},)"

@@ -8,7 +8,7 @@ they stand; kernels call the functions of this file, which find them by the type
 import ast
 import sys
 import sysconfig
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from functools import cache
 from importlib.util import resolve_name
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from azero._jit import add_source, dispatched, for_kernels, kernel, making, pack, unpack
+from azero._jit import add_source, dispatched, kernel, pack, unpack
 from azero.games.game import FloatArray, Game
 
 S = TypeVar("S", bound=Hashable)
@@ -166,33 +166,6 @@ def own_sources(module_name: str) -> list[str]:
                 origin = resolve_name("." * node.level + (node.module or ""), getattr(module, "__package__", None))
                 names += [origin, *(f"{origin}.{alias.name}" for alias in node.names)]
     return sources
-
-
-def in_whole_numbers(like: S, state: Any) -> S:
-    """The state in ints, as one of the class of `like`, with truth values as 0 and 1."""
-    make: Any = getattr(like, "_make", tuple)
-    whole: S = make(map(int, state))
-    return whole
-
-
-@for_kernels(in_whole_numbers)
-def _in_whole_numbers_compiled(like: Any, state: Any) -> Any:
-    return making("like, state", like, (f"int(state[{i}])" for i in range(len(like.types))))
-
-
-def replacing(names: tuple[str, ...]) -> Callable[..., Any]:
-    """A function of a state and of new values for these fields of it, like `state._replace`, for kernels too."""
-    parameters = ", ".join(f"value{i}" for i in range(len(names)))
-
-    def replaced(state: Any, *values: Any) -> Any:
-        return state._replace(**dict(zip(names, values, strict=True)))
-
-    def find(state: Any) -> Any:
-        fields = (f"value{names.index(name)}" if name in names else f"state.{name}" for name in state.fields)
-        return making(f"state, {parameters}", state, fields)
-
-    for_kernels(replaced)(eval(f"lambda state, {parameters}: find(state)", {"find": find}))
-    return replaced
 
 
 class PackedStates(Sequence[S]):

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from azero.games.compiled import CompiledGame, PackedStates, describe, in_whole_numbers, prepare
+from azero._jit import in_whole_numbers
+from azero.games.compiled import CompiledGame, PackedStates, describe, prepare
 from azero.games.game import FloatArray, Game
 from azero.games.translate import Source, functions_of, read_methods
 

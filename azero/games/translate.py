@@ -12,8 +12,7 @@ from collections.abc import Iterable
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple, cast
 
-from azero._jit import count_bits, user_function
-from azero.games.compiled import replacing
+from azero._jit import count_bits, replacing, user_function
 
 
 class Source(NamedTuple):

@@ -89,6 +89,36 @@ class NumpyActions(Heap):
         return list(np.arange(1, 3))
 
 
+@wrong("heap: legal actions must be a list, or another sequence, not {1, 2}, in the state\n(5, 0)")
+class UnorderedActions(Heap):
+    def legal_actions(self, state):
+        return set(super().legal_actions(state))
+
+
+@wrong("heap: a state must not be None: is step() to return one?, in the state\nNone")
+class NoSuccessor(Heap):
+    def step(self, state, action):
+        super().step(state, action)
+
+
+@wrong("heap: NoParameter.current_player() takes 1 positional argument but 2 were given")
+class NoParameter(Heap):
+    def current_player(self):
+        return 0
+
+
+@wrong("heap: ZeroDivisionError: integer division or modulo by zero, in the state\n(")
+class DividesByZero(Heap):
+    def step(self, state, action):
+        return (state[0] - action, 1 // (state[0] - 2))
+
+
+@wrong("heap: an outcome must be in [-1, 1], not None, in the state\n(0, ")
+class NoOutcome(Heap):
+    def outcome(self, state):
+        pass
+
+
 @wrong("heap: legal actions must be distinct and ascending, not [2, 1]")
 class DescendingActions(Heap):
     def legal_actions(self, state):

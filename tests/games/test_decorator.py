@@ -61,8 +61,12 @@ class Weighing(Game):
         if state.left == 1:
             return [0] if state.odd else [Weighing.last]
         if state.left == 2:
+
+            def second():
+                return 1
+
             actions = [0]
-            actions.append(1)
+            actions.append(second())
             return actions
         return range(3) if state.left > 5 else [i for i in range(3) if self.fits(state, i) if i != 7]
 
@@ -225,10 +229,6 @@ class Wrong(Weighing):
 @pytest.mark.parametrize(
     ("method", "reason"),
     [
-        (
-            "def outcome(self, state): return len(self.words)",
-            "its methods read self.words, which must be a number or a",
-        ),
         ("def current_player(self, state): return state.mover", "Unknown attribute 'mover' of type "),
         (
             "def step(self, state, action): return tuple([1, 2, 3])",
@@ -245,8 +245,28 @@ def test_what_cannot_be_compiled_is_said_in_one_line_with_its_place(method, reas
         load_game(f"{path}:Wrong")
     assert str(error.value).startswith("Wrong cannot be compiled: ")
     assert "\n" not in str(error.value)
-    if "self.words" not in method:
-        assert "wrong_rules.py, line 6: " in str(error.value)
+    assert "wrong_rules.py, line 6: " in str(error.value)
+
+
+def test_what_the_methods_read_of_the_game_must_be_numbers(sources):
+    class Wordy(Weighing):
+        words = ("of", "text")
+
+        def outcome(self, state):
+            return len(self.words)
+
+    message = r"its methods read self.words, which must be a number or a tuple of numbers, not \('of', 'text'\)$"
+    with pytest.raises(ValueError, match=message):
+        compiled(Wordy)()
+
+
+def test_an_error_while_the_rules_are_tried_is_told_as_one_of_compiling(monkeypatch, sources):
+    def fail(*_):
+        raise TypeError("missing a required argument: 'odd'")
+
+    monkeypatch.setattr("azero.games.decorator.describe", fail)
+    with pytest.raises(ValueError, match=r"^Weighing cannot be compiled: missing a required argument: 'odd'$"):
+        Fast()
 
 
 def test_a_method_that_is_none_or_has_no_source_is_refused():
