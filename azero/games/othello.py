@@ -66,9 +66,9 @@ def _cell_of(bit: int, size: int) -> int:
 
 
 @compilable
-def _ends(own: int, other: int, step: int) -> int:
-    """The cells beyond unbroken rows of `other` that begin beside `own`, both ways along a direction."""
-    up, down = other & shift_left(own, step), other & shift_right(own, step)
+def _rows(start: int, other: int, step: int) -> tuple[int, int]:
+    """The unbroken rows of `other` that begin beside `start`, both ways along a direction."""
+    up, down = other & shift_left(start, step), other & shift_right(start, step)
     up |= other & shift_left(up, step)
     down |= other & shift_right(down, step)
     pairs = other & shift_left(other, step)
@@ -77,21 +77,20 @@ def _ends(own: int, other: int, step: int) -> int:
     down |= pairs_down & shift_right(down, 2 * step)
     up |= pairs & shift_left(up, 2 * step)
     down |= pairs_down & shift_right(down, 2 * step)
+    return up, down
+
+
+@compilable
+def _ends(own: int, other: int, step: int) -> int:
+    """The cells beyond the rows of `other` that begin beside `own`."""
+    up, down = _rows(own, other, step)
     return shift_left(up, step) | shift_right(down, step)
 
 
 @compilable
 def _captured_along(stone: int, own: int, other: int, step: int) -> int:
-    """The unbroken rows of `other` between a new stone and `own`, both ways along a direction."""
-    up, down = other & shift_left(stone, step), other & shift_right(stone, step)
-    up |= other & shift_left(up, step)
-    down |= other & shift_right(down, step)
-    pairs = other & shift_left(other, step)
-    pairs_down = shift_right(pairs, step)
-    up |= pairs & shift_left(up, 2 * step)
-    down |= pairs_down & shift_right(down, 2 * step)
-    up |= pairs & shift_left(up, 2 * step)
-    down |= pairs_down & shift_right(down, 2 * step)
+    """The rows of `other` between a new stone and `own`."""
+    up, down = _rows(stone, other, step)
     return (up if own & shift_left(up, step) else 0) | (down if own & shift_right(down, step) else 0)
 
 
