@@ -139,13 +139,11 @@ def permute_bits(bits: int, destinations: Sequence[int] | dict[int, int]) -> int
     return moved
 
 
-def square_symmetries(size: int) -> list[tuple[int, ...]]:
-    """Where each cell goes, counted row by row, under the seven symmetries of a square other than the identity."""
-    return rectangle_symmetries(size, size)
-
-
 def rectangle_symmetries(rows: int, columns: int) -> list[tuple[int, ...]]:
-    """The same for a rectangle, which has three; seven if it is a square, and one if it is a single line."""
+    """Where each cell goes, counted row by row, under the symmetries of a board other than the identity.
+
+    A rectangle has three of them, a square seven, and a single line one.
+    """
     bottom, right = rows - 1, columns - 1
     moves: list[Callable[[int, int], tuple[int, int]]] = [
         lambda row, column: (column, bottom - row),

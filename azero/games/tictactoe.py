@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from azero.games.board import StoneGame, StoneRules, permute_bits, square_grid, square_symmetries
+from azero.games.board import StoneGame, StoneRules, permute_bits, rectangle_symmetries, square_grid
 
 _LINES = (0o007, 0o070, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124)
 _HAS_LINE = np.array([any(stones & line == line for line in _LINES) for stones in range(512)])
-_IMAGES = np.array([[permute_bits(board, cells) for board in range(512)] for cells in square_symmetries(3)])
+_IMAGES = np.array([[permute_bits(board, cells) for board in range(512)] for cells in rectangle_symmetries(3, 3)])
 
 
 class State(NamedTuple):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from azero.games.board import square_symmetries
+from azero.games.board import rectangle_symmetries
 from azero.games.game import Game, Symmetry
 from tests.naive import games as naive
 
@@ -58,5 +58,6 @@ class PlainTicTacToe(naive.TicTacToe, Game):
             return tuple(places[cells.index(cell)] for cell in range(9)), player
 
         return [
-            Symmetry(lambda state, cells=cells: moved(cells, state), cells, cells) for cells in square_symmetries(3)
+            Symmetry(lambda state, cells=cells: moved(cells, state), cells, cells)
+            for cells in rectangle_symmetries(3, 3)
         ]

@@ -8,7 +8,6 @@ from azero.games.board import (
     permute_bits,
     rectangle_symmetries,
     square_grid,
-    square_symmetries,
     without_labels,
 )
 
@@ -48,7 +47,7 @@ def test_bits_move_to_their_destinations_and_back(bits, destinations):
 
 
 def test_a_square_has_three_rotations_and_four_reflections():
-    corners_and_centre = [(moves[0], moves[2], moves[4], moves[8]) for moves in square_symmetries(3)]
+    corners_and_centre = [(moves[0], moves[2], moves[4], moves[8]) for moves in rectangle_symmetries(3, 3)]
     rotations, reflections = corners_and_centre[:3], corners_and_centre[3:]
     assert rotations == [(2, 8, 4, 6), (8, 6, 4, 0), (6, 0, 4, 2)]
     assert set(reflections) == {(2, 0, 4, 6), (6, 8, 4, 2), (0, 6, 4, 8), (8, 2, 4, 0)}
@@ -56,7 +55,7 @@ def test_a_square_has_three_rotations_and_four_reflections():
 
 @pytest.mark.parametrize("size", [2, 3, 8])
 def test_symmetries_of_a_square_are_different_permutations_that_keep_neighbours(size):
-    symmetries = square_symmetries(size)
+    symmetries = rectangle_symmetries(size, size)
     assert len({tuple(range(size * size)), *symmetries}) == 8
     for moves in symmetries:
         assert sorted(moves) == list(range(size * size))
