@@ -37,7 +37,7 @@ S = TypeVar("S", bound=Hashable)
 class AnalyzeSettings:
     """What is looked at, and how closely."""
 
-    game: str = "connect4"  # a name, or path/to/file.py:Class
+    game: str = "connect4"  # a name, path/to/file.py:Class or openspiel:name; parameters in parentheses, in quotes
     state: str | None = None  # the position, as the game shows it to people; null: the start
     moves: str = ""  # actions played from there, as in moves='3 3 2'
     player: str = "uct:10000"  # who searches: an uct or azero player

@@ -32,7 +32,7 @@ _Matches = dict[tuple[int, int], list[GameRecord]]  # the games of each two play
 class ArenaSettings(MatchSettings):
     """What the arena is asked to do."""
 
-    game: str = "connect4"  # a name, or path/to/file.py:Class
+    game: str = "connect4"  # a name, path/to/file.py:Class or openspiel:name; parameters in parentheses, in quotes
     players: tuple[str, ...] = ()  # two or more, such as uct:1000 or azero:PATH@200
     anchor: str | None = None  # the player whose rating is 0, of three or more; null: the first, in a ladder uct:100
     ladder: str | None = None  # a run: its checkpoints join, with search, and players that never change

@@ -26,7 +26,7 @@ value the player has on the right side of 0. In per cent of positions, with 95 %
 class EvaluateSettings:
     """What to measure."""
 
-    game: str = "connect4"  # a name, or path/to/file.py:Class
+    game: str = "connect4"  # a name, path/to/file.py:Class or openspiel:name; parameters in parentheses, in quotes
     players: tuple[str, ...] = ()  # one or more, such as network:RUN, azero:RUN@600 or uct:1000
     player: str | None = None  # one more, for those who write player=...
     positions: int | None = None  # at most so many of each set, spread over it; null: all

@@ -41,7 +41,7 @@ _MAX_HINTED = 5  # actions in a hint
 class PlaySettings:
     """Who plays what."""
 
-    game: str = "connect4"  # a name, or path/to/file.py:Class
+    game: str = "connect4"  # a name, path/to/file.py:Class or openspiel:name; parameters in parentheses, in quotes
     players: tuple[str, ...] = ("human", "uct:1000")  # who begins and who follows; one alone is the human's opponent
     shuffle: bool = False  # draw who begins
     moves: str = ""  # what has been played already, as in moves='3 3 2' or, in Othello, moves=f5d6c3

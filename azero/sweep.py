@@ -26,7 +26,7 @@ from azero.screen import progress_bar, text_table
 class SweepSettings(MatchSettings):
     """What a sweep is asked to measure."""
 
-    game: str = "connect4"  # a name, or path/to/file.py:Class
+    game: str = "connect4"  # a name, path/to/file.py:Class or openspiel:name; parameters in parentheses, in quotes
     players: tuple[str, ...] = ()  # those measured, such as uct:1000,c={}; {} stands for the parameter
     values: tuple[str, ...] = ()  # of the parameter: numbers or words
     opponents: tuple[str, ...] = ("random",)  # whom each player meets; {} as above, self: the player itself

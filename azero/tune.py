@@ -22,7 +22,7 @@ from azero.screen import progress_bar, text_table
 class TuneSettings(RaceSettings, MatchSettings):
     """Who is compared, and how."""
 
-    game: str = "connect4"  # a name, or path/to/file.py:Class
+    game: str = "connect4"  # a name, path/to/file.py:Class or openspiel:name; parameters in parentheses, in quotes
     players: tuple[str, ...] = ()  # the candidates, such as 'uct:1000,c={0.7,1,1.4}'
     default: str | None = None  # whom to beat, in the race and at its end; null: the player without what is in braces
     opponents: tuple[str, ...] = ()  # further ones, whom every candidate plays

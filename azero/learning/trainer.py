@@ -64,7 +64,7 @@ class MatchesSettings:
 class TrainingSettings:
     """Everything that decides what a run learns."""
 
-    game: str = "connect4"  # a name, or path/to/file.py:Class
+    game: str = "connect4"  # a name, path/to/file.py:Class or openspiel:name; parameters in parentheses, in quotes
     seed: int = 0  # the same seed and settings give the same weights to the bit, >= 0
     iterations: int | None = None  # the run ends after so many, >= 0; null: no limit
     games: int | None = None  # ... or after so many games of self-play
