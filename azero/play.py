@@ -17,7 +17,7 @@ from rich.text import Text
 from azero._jit import below, draw
 from azero.config import command
 from azero.games import load_game
-from azero.games.game import Game, result_text, state_after, winner
+from azero.games.game import Game, listed, result_text, state_after, winner
 from azero.games.moves import moves_text, parse_moves
 from azero.players.player import Player, SearchPlayer
 from azero.players.record import GameRecord, Spent, add_record, points_of_first, read_records
@@ -33,7 +33,6 @@ hint        shows what a search thinks of the best actions
 undo        takes back your last move and what followed
 help        shows this
 quit        ends the game, as Ctrl-D and Ctrl-C do"""
-_MAX_LISTED = 40  # actions in a question
 _MAX_HINTED = 5  # actions in a hint
 
 
@@ -181,9 +180,8 @@ class _Human(Player[S]):
     def choose(self, state: S) -> int:
         """Ask until the answer is a legal action. Raises _TakeBackError, or EOFError when the human leaves."""
         game = self._game
-        legal = [game.action_text(action) for action in game.legal_actions(state)]
-        listed = " ".join(legal[:_MAX_LISTED]) + (" ..." if len(legal) > _MAX_LISTED else "")
-        question = f"{game.player_names[game.current_player(state)]}, your move ({listed}): "
+        legal = listed(map(game.action_text, game.legal_actions(state)))
+        question = f"{game.player_names[game.current_player(state)]}, your move ({legal}): "
         action = None
         while action is None:
             action = self._follow(self._console.input(question, markup=False).strip(), state)

@@ -164,14 +164,15 @@ class Breakthrough(CompiledGame[State]):
         return f"{_LETTERS[column]}{row + 1}" + f"<{_LETTERS[: self.rules.columns]}>"[column + way]
 
     def parse_action(self, text: str) -> int:
-        """The action in such a text. Raises ValueError for any other."""
+        """The action in such a text, or in one like a2b3, whose row is the next or the last. Raises ValueError else."""
         names = {self.action_text(action): action for action in range(self.num_actions)}
-        if text.strip() not in names:
+        short = re.sub(r"^([a-z])([1-8])([a-z])([1-8])$", _without_row, text.strip())
+        if short not in names:
             raise ValueError(
-                f"{text.strip()!r} is no action of {self.name}: write the cell of a piece and the column it goes to, "
-                "such as a2b"
+                f"{text.strip()!r} is no action of {self.name}: write the cell of a piece and the cell or column it "
+                "goes to, such as a2b3 or a2b"
             )
-        return names[text.strip()]
+        return names[short]
 
     def state_text(self, state: State) -> str:
         """Rows of X, O and dots from the last to the first, the columns' letters, and who is next."""
@@ -210,3 +211,9 @@ class Breakthrough(CompiledGame[State]):
         if not state.other or state.own & last[state.player]:
             raise ValueError("the player to move has won already: the game ended before")
         return state._replace(lost=int(state.own == 0 or state.other & last[1 - state.player] != 0))
+
+
+def _without_row(move: re.Match[str]) -> str:
+    """The move without the row it goes to, if a piece can go there from its own."""
+    column, row, next_column, next_row = move.groups()
+    return f"{column}{row}{next_column}" if abs(int(next_row) - int(row)) == 1 else move[0]

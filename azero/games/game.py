@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 S = TypeVar("S", bound=Hashable)
+_MAX_LISTED = 40  # actions in a message
 FloatArray = npt.NDArray[np.float32]
 
 
@@ -108,7 +109,7 @@ class Game(ABC, Generic[S]):
         """The action that `action_text` wrote. Raises ValueError, saying what is allowed, for any other text."""
         names = {self.action_text(action): action for action in range(self.num_actions)}
         if text.strip() not in names:
-            raise ValueError(f"{text.strip()!r} is no action of {self.name}; allowed: {' '.join(names)}")
+            raise ValueError(f"{text.strip()!r} is no action of {self.name}; allowed: {listed(names)}")
         return names[text.strip()]
 
     def state_text(self, state: S) -> str:
@@ -139,7 +140,7 @@ class Game(ABC, Generic[S]):
         except TypeError:
             number = -1
         if number not in legal:
-            allowed = " ".join(map(self.action_text, legal)) or "none, the game is over"
+            allowed = listed(map(self.action_text, legal)) or "none, the game is over"
             raise IllegalActionError(f"{self.name}: {action!r} is not legal here; legal: {allowed}")
         return number
 
@@ -158,6 +159,12 @@ def full_name(game: Game[S], **parameters: int | str) -> str:
 def parameter_text(value: object) -> str:
     """A parameter's value as one writes it on a command line."""
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+def listed(actions: Iterable[str]) -> str:
+    """The texts of actions in one line, the first ones only where they are many."""
+    texts = list(actions)
+    return " ".join(texts[:_MAX_LISTED]) + (" ..." if len(texts) > _MAX_LISTED else "")
 
 
 def state_after(game: Game[S], actions: Iterable[int]) -> S:

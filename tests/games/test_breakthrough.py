@@ -135,10 +135,11 @@ def test_an_action_is_the_cell_of_a_piece_and_its_next_column():
     assert len(set(texts)) == 192
     assert texts[:3] == ["a1<", "a1a", "a1b"]
     assert texts[-3:] == ["h8g", "h8h", "h8>"]
-    with pytest.raises(
-        ValueError, match="'a2a3' is no action of breakthrough: write the cell of a piece and the column"
-    ):
-        GAME.parse_action("a2a3")
+    assert GAME.parse_action("a2b3") == GAME.parse_action("a2b") == texts.index("a2b")
+    assert GAME.parse_action("a7b6") == texts.index("a7b")
+    for wrong in ("a2b4", "a2b2", "a2c3", "a9a8"):
+        with pytest.raises(ValueError, match=f"'{wrong}' is no action of breakthrough: write the cell of a piece and"):
+            GAME.parse_action(wrong)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from azero.games import load_game
 from azero.games.game import IllegalActionError, result_text, state_after, winner
 from azero.games.tictactoe import TicTacToe
 from tests.games.plain import Heap, PlainTicTacToe, SeenHeap
@@ -74,3 +75,12 @@ def test_a_plain_and_a_compiled_game_of_the_same_rules_agree():
         ours, theirs = state_after(plain, actions[:length]), state_after(compiled, actions[:length])
         assert plain.legal_actions(ours) == compiled.legal_actions(theirs)
         assert np.array_equal(plain.observation(ours), compiled.observation(theirs))
+
+
+def test_a_message_lists_the_first_of_many_actions_only():
+    game = load_game("gomoku")
+    with pytest.raises(IllegalActionError, match=r"legal: a15 b15 .* j13 \.\.\.$") as refusal:
+        game.check_action(game.initial_state(), 300)
+    assert len(str(refusal.value)) < 250
+    with pytest.raises(ValueError, match=r"'z99' is no action of mnk.*allowed: a15 b15 .* j13 \.\.\.$"):
+        game.parse_action("z99")
