@@ -6,6 +6,7 @@ OpenSpiel's player 1. Its observation is OpenSpiel's for the player to move, and
 """
 
 import re
+import textwrap
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -15,7 +16,8 @@ import numpy as np
 from azero.games.game import FloatArray, Game, state_after
 from azero.games.suggest import suggestion
 
-_PLAYED = "played:"  # begins the line of a state's text that is read back
+_PLAYED = "played:"  # begins the part of a state's text that is read back
+_WIDTH = 100  # of its lines
 
 
 class OpenSpielState:
@@ -112,8 +114,9 @@ class OpenSpielGame(Game[OpenSpielState]):
 
     def state_text(self, state: OpenSpielState) -> str:
         """OpenSpiel's picture, what the legal actions mean, and the actions that led here; these are read back."""
-        names = [f"{action} {state.state.action_to_string(action)}" for action in self.legal_actions(state)]
-        return f"{state.state}\n{', '.join(names)}\n{_PLAYED} {' '.join(map(str, state.history))}"
+        names = ", ".join(f"{action} {state.state.action_to_string(action)}" for action in self.legal_actions(state))
+        played = f"{_PLAYED} {' '.join(map(str, state.history))}"
+        return "\n".join([str(state.state), *textwrap.wrap(names, _WIDTH), *textwrap.wrap(played, _WIDTH)])
 
     def parse_state(self, text: str) -> OpenSpielState:
         """The state after the actions that stand behind the last "played:"."""

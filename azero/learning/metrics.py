@@ -102,7 +102,7 @@ def policy_figure(game: Game[Any], played: PlayedGame[Any], evaluator: Evaluator
     places = np.arange(len(legal))
     figure = Figure(figsize=(8, 3.2), layout="constrained")
     board, bars = figure.subplots(1, 2)
-    board.text(0.5, 0.5, game.state_text(state), family="monospace", ha="center", va="center")
+    board.text(0.5, 0.5, game.state_text(state), family="monospace", ha="center", va="center", in_layout=False)
     board.set_axis_off()
     mover = game.player_names[game.current_player(state)]
     values = f"network {answer.value[0]:+.2f}, search {played.values[middle]:+.2f}"
