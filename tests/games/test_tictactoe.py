@@ -1,10 +1,18 @@
+import inspect
 from collections import Counter
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
+from azero import compiled
+from azero.games import tictactoe
+from azero.games.check import check_game
+from azero.games.compiled import CompiledGame
 from azero.games.game import IllegalActionError, result_text, state_after, winner
 from azero.games.tictactoe import State, TicTacToe
+from tests.games import plain_tictactoe
+from tests.games.plain_tictactoe import TicTacToe as PlainTicTacToe
 from tests.games.playing import layers
 from tests.naive import games as naive
 
@@ -115,3 +123,31 @@ def test_a_position_is_read_from_its_picture():
 def test_a_picture_of_no_position_is_refused(text, complaint):
     with pytest.raises(ValueError, match=complaint):
         GAME.parse_state(text)
+
+
+def test_fifty_lines_of_plain_python_say_the_same_as_a_hundred_compiled_ones() -> None:
+    plain, game = PlainTicTacToe(), TicTacToe()
+    for module, limit in ((plain_tictactoe, 50), (tictactoe, 100)):
+        assert len(inspect.getsource(module).splitlines()) <= limit
+    seen = {plain.initial_state(): game.initial_state()}
+    level = list(seen)
+    while level:
+        successors = {}
+        for state in level:
+            twin = seen[state]
+            legal = plain.legal_actions(state)
+            assert legal == game.legal_actions(twin)
+            assert plain.current_player(state) == game.current_player(twin)
+            assert legal or plain.outcome(state) == game.outcome(twin)
+            assert np.array_equal(plain.observation(state), game.observation(twin))
+            successors |= {plain.step(state, action): game.step(twin, action) for action in legal}
+        seen |= successors
+        level = list(successors)
+    assert len(seen) == 5478
+
+
+@pytest.mark.compiled
+def test_the_plain_one_is_compiled_by_one_line() -> None:
+    game = compiled(PlainTicTacToe)()
+    assert isinstance(game, CompiledGame)
+    assert check_game(game, num_games=5) > 25
