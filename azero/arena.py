@@ -14,7 +14,7 @@ from rich.markup import escape
 
 from azero.config import command
 from azero.evaluators.weights import checkpoint_number, checkpoints
-from azero.games import load_game
+from azero.games import file_name, load_game
 from azero.games.game import Game
 from azero.players.match import MatchReport, MatchSettings, play_match, report
 from azero.players.perfect import knows_perfect_play
@@ -105,7 +105,7 @@ def main(settings: ArenaSettings) -> None:
 
 
 def _new_path(game: Game[Any]) -> Path:
-    stem = f"{game.name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    stem = f"{file_name(game.name)}-{time.strftime('%Y%m%d-%H%M%S')}"
     names = (f"{stem}{f'-{number}' * (number > 1)}.txt" for number in count(1))
     return next(path for path in (Path("checkpoints/arena") / name for name in names) if not path.exists())
 

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from azero.config import command
+from azero.games import file_name
 from azero.games.game import Game
 from azero.players.match import MatchSettings
 from azero.players.points import PLACE, SELF, Point, Template, measured, seconds_per_move, simulations_per_second
@@ -70,7 +71,7 @@ def main(settings: SweepSettings) -> None:
     pairs = [template.pair(value) for opponent in settings.opponents for template, value in settings.matches(opponent)]
     for name in chain.from_iterable(pairs):
         parse_player(name)  # better to hear of a wrong one now than after hours
-    game_name = settings.game.rpartition(":")[2].lower()
+    game_name = file_name(settings.game.rpartition(":")[2].lower())
     directory = Path(settings.run or f"checkpoints/sweep/{game_name}-{settings.name}").absolute()
     console = _console()
     with open_series(directory, settings.game, settings) as series, closing(series.play(pairs)) as games:

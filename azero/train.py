@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from azero.config import command, config_directory, saved_words, settings_changes, settings_text
-from azero.games import load_game
+from azero.games import file_name, load_game
 from azero.learning.files import write_durably
 from azero.learning.trainer import Trainer, TrainingSettings
 from azero.players.series import locked
@@ -106,7 +106,7 @@ def _run_directory(settings: TrainSettings) -> Path:
             )
         directory.mkdir(parents=True, exist_ok=True)
         return directory
-    name = f"{Path(settings.game.partition(':')[0]).stem}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+    name = f"{file_name(settings.game)}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     for suffix in itertools.chain([""], (f"-{number}" for number in itertools.count(2))):
         directory = Path("checkpoints").absolute() / f"{name}{suffix}"
         with suppress(FileExistsError):

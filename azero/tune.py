@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from azero.config import command
-from azero.games import load_game
+from azero.games import file_name, load_game
 from azero.players.match import MatchSettings, report
 from azero.players.rating import wilson_interval
 from azero.players.series import Pair, Series, open_series
@@ -55,7 +55,7 @@ def main(settings: TuneSettings) -> None:
     game = load_game(settings.game)
     for name in (*candidates, *opponents):
         parse_player(name).make(game)  # better to hear of a wrong one now than after an hour
-    directory = Path(settings.run or f"checkpoints/tune/{game.name}")
+    directory = Path(settings.run or f"checkpoints/tune/{file_name(game.name)}")
     console = Console(highlight=False, soft_wrap=True, emoji=False)
     console.print(escape(f"{game.name}: {len(candidates)} candidates, each against {', '.join(opponents)}"))
     with open_series(directory, settings.game, settings) as series:

@@ -58,6 +58,12 @@ def load_game(spec: str) -> Game[Any]:
     return game
 
 
+def file_name(spec: str) -> str:
+    """The name of a game as part of a file's: "othello-size-6". Letters, digits, - and _ only, never empty."""
+    name = re.sub(r"^(?:.*/)?([^/]*)\.py:", r"\1-", spec)  # of a path only the file
+    return re.sub(r"[^A-Za-z0-9_]+", "-", name).strip("-") or "game"
+
+
 def _split(spec: str) -> tuple[str, dict[str, str]]:
     """What stands before the parameters, and the parameters. Raises ValueError for any that are not name=value."""
     match = re.fullmatch(r"(.*)\(([^()]*)\)\s*", spec, re.DOTALL)

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from azero import check
-from azero.games import GAMES, load_game
+from azero.games import GAMES, file_name, load_game
 from azero.games.blame import told
 from azero.games.connect4 import Connect4
 from azero.games.game import Game
@@ -301,3 +301,23 @@ def test_a_game_that_returns_no_actions_is_told_so_before_anything_is_played(hea
     heap_file.write_text(HEAP.replace("def legal_actions(self, state): return", "def legal_actions(self, state):"))
     with pytest.raises(ValueError, match=r"Heap.legal_actions must return a list of actions, not None"):
         load_game(f"{heap_file}:Heap")
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        ("connect4", "connect4"),
+        ("five-stones", "five-stones"),
+        ("dots_and_boxes", "dots_and_boxes"),
+        ("othello(size=6)", "othello-size-6"),
+        ("nim(heaps=3-4-5,misere=yes)", "nim-heaps-3-4-5-misere-yes"),
+        ("openspiel:breakthrough(rows=6,columns=6)", "openspiel-breakthrough-rows-6-columns-6"),
+        ("/some where/my.game.py:Heap(stones=9)", "my-game-Heap-stones-9"),
+        ("heap.py:Heap", "heap-Heap"),
+        ("package.module:Heap", "package-module-Heap"),
+        ("../x y/z; rm", "x-y-z-rm"),
+        ("围棋", "game"),
+    ],
+)
+def test_a_game_s_name_makes_a_plain_file_name(spec: str, name: str) -> None:
+    assert file_name(spec) == name

@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import gc
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -484,3 +485,16 @@ def test_what_a_run_cannot_be_is_said_in_one_line(
     error = capsys.readouterr().err.strip().splitlines()[-1]
     assert error.startswith("azero.train: error: ")
     assert message in error
+
+
+@pytest.mark.parametrize(
+    ("game", "name"),
+    [("othello(size=6)", "othello-size-6"), ("openspiel:hex", "openspiel-hex"), ("/my/heap.py:Heap", "heap-Heap")],
+)
+def test_a_run_s_own_directory_needs_no_quotes_in_a_shell(
+    tmp_path: Path, game: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    directory = train_command._run_directory(train_command.TrainSettings(game=game))
+    assert directory.is_dir()
+    assert re.fullmatch(rf"{name}-\d{{8}}-\d{{6}}", directory.name)

@@ -41,6 +41,12 @@ def test_two_players_are_compared_and_their_games_kept(capsys: pytest.CaptureFix
     assert len(read_records(path, TicTacToe())) == 20
 
 
+def test_the_file_of_the_games_needs_no_quotes_in_a_shell() -> None:
+    arena.main(["game=nim(heaps=2)", "random", "random", "num_games=2"])
+    [path] = Path("checkpoints/arena").iterdir()
+    assert re.fullmatch(r"nim-heaps-2-\d{8}-\d{6}\.txt", path.name)
+
+
 ROWS = ["as X", "as O", "together"]
 
 
