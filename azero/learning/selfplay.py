@@ -77,6 +77,7 @@ class PlayedGame(Generic[S]):
     legal: list[np.ndarray[Any, np.dtype[np.bool_]]] = field(default_factory=list)  # bool[A] each
     policies: list[FloatArray] = field(default_factory=list)  # float32[A] each: improved by the search
     values: list[float] = field(default_factory=list)  # the roots' values for their players to move
+    simulations: list[int] = field(default_factory=list)  # of the search of each state
     winner: int | None = None  # 0, 1, or None for a draw
 
 
@@ -240,6 +241,7 @@ class _Worker(Generic[S]):
         policy = result.policy(game.num_actions)
         played.policies.append(np.zeros_like(policy) if self.is_fast(b) else policy)
         played.values.append(result.value)
+        played.simulations.append(num_simulations)
         played.actions.append(action)
         self.counts.positions += 1
         self.counts.simulations += num_simulations
@@ -259,7 +261,10 @@ class _Worker(Generic[S]):
 def record_of(game: Game[S], played: PlayedGame[S], player: str) -> GameRecord:
     """A game as text files keep it, in which `player` had both seats."""
     last = state_after(game, played.actions)
-    movers = [game.current_player(state) for state in played.states]
+    spent = [Spent(), Spent()]
+    for state, num_simulations in zip(played.states, played.simulations, strict=True):
+        mover = game.current_player(state)
+        spent[mover] = spent[mover].plus(Spent(1, num_simulations))
     return GameRecord(
         game=game.name,
         index=played.number,
@@ -268,7 +273,7 @@ def record_of(game: Game[S], played: PlayedGame[S], player: str) -> GameRecord:
         actions=tuple(played.actions),
         points=points_of_first(game, last),
         ending=result_text(game, last),
-        spent=(Spent(movers.count(0)), Spent(movers.count(1))),
+        spent=(spent[0], spent[1]),
     )
 
 

@@ -209,7 +209,7 @@ def test_a_sample_shows_the_network_what_the_search_showed_it() -> None:
 
 
 def test_a_game_is_kept_as_text_with_its_opening_and_result(tmp_path: Path) -> None:
-    games = play(TTT, first=40)
+    games, counts = play_counting(TTT, first=40, fast_share=0.5, fast_simulations=5)
     write_records(tmp_path / "games.txt", TTT, (record_of(TTT, played, "iteration 3") for played in games))
     records = read_records(tmp_path / "games.txt", TTT)
     assert [list(record.actions) for record in records] == moves(games)
@@ -218,6 +218,15 @@ def test_a_game_is_kept_as_text_with_its_opening_and_result(tmp_path: Path) -> N
         assert record.num_opening_actions + len(played.states) == len(played.actions)
         assert record.points == {0: 1, 1: 0, None: 0.5}[played.winner]
         assert sum(spent.num_moves for spent in record.spent) == len(played.states)
+    assert sum(spent.num_simulations for record in records for spent in record.spent) == counts.simulations
+
+
+def test_a_record_tells_the_simulations_of_each_side() -> None:
+    [played] = play(TTT, games=1, random_plies=0, temperature=0.0)
+    played.simulations = [100 + ply for ply in range(len(played.actions))]
+    spent = record_of(TTT, played, "iteration 3").spent
+    assert [side.num_simulations for side in spent] == [sum(played.simulations[seat::2]) for seat in (0, 1)]
+    assert [side.num_moves for side in spent] == [len(played.actions[seat::2]) for seat in (0, 1)]
 
 
 def test_random_openings_vary_in_length_and_are_not_learned_from() -> None:
