@@ -1,6 +1,7 @@
 """python -m azero.train: learn a game by self-play."""
 
 import itertools
+import shlex
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -69,12 +70,13 @@ def main(settings: TrainSettings) -> None:
             console.print(escape(f"Stopped by an error; what was committed is in {directory}"))
             raise
     minutes = trainer.counters["seconds"] / 60
+    chosen, player = shlex.quote(f"game={settings.game}"), shlex.quote(f"azero:{directory}@200")
     console.print(
         escape(
             f"{trainer.iteration} iterations, {trainer.counters['games']} games, {minutes:.1f} minutes: {directory}\n"
-            f"Play against it:   python -m azero.play game={settings.game} azero:{directory}@200\n"
-            f"Measure it:        python -m azero.arena game={settings.game} azero:{directory}@200 uct:1000\n"
-            f"See its curves:    tensorboard --logdir {directory}"
+            f"Play against it:   python -m azero.play {chosen} {player}\n"
+            f"Measure it:        python -m azero.arena {chosen} {player} uct:1000\n"
+            f"See its curves:    tensorboard --logdir {shlex.quote(str(directory))}"
         )
     )
 
