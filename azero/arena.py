@@ -40,7 +40,7 @@ class ArenaSettings(MatchSettings):
     # Two Elo differences, as [0,20]: the match of two ends as soon as pairs of games tell, with 5 % error, which of the
     # two is true; num_games is then the most that are played.
     sprt: tuple[float, ...] | None = None
-    record: str | None = None  # a new file for the games; null: one under checkpoints/arena
+    record: str | None = None  # a new file for the games, FILE.sgf for SGF; null: one under checkpoints/arena
 
     def __post_init__(self) -> None:
         """Raises ValueError for what cannot be played."""

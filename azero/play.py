@@ -20,7 +20,7 @@ from azero.games import load_game
 from azero.games.game import Game, listed, result_text, state_after, winner
 from azero.games.moves import moves_text, parse_moves
 from azero.players.player import Player, SearchPlayer
-from azero.players.record import GameRecord, Spent, add_record, points_of_first, read_records
+from azero.players.record import GameRecord, Spent, add_record, check_path, points_of_first, read_records
 from azero.players.spec import parse_player
 from azero.screen import text_table
 from azero.search.result import rank_actions
@@ -44,8 +44,8 @@ class PlaySettings:
     players: tuple[str, ...] = ("human", "uct:1000")  # who begins and who follows; one alone is the human's opponent
     shuffle: bool = False  # draw who begins
     moves: str = ""  # what has been played already, as in moves='3 3 2' or, in Othello, moves=f5d6c3
-    save: str | None = None  # a file that each game is added to as it ends, also by your leaving
-    record: str | None = None  # a file of games, as azero.arena and save= write them, to be shown instead
+    save: str | None = None  # a file, or FILE.sgf, that each game is added to as it ends, also by your leaving
+    record: str | None = None  # a file of games, as azero.arena and save= write them, or SGF, to be shown instead
     index: int | None = None  # which of them to go through move by move; null: how each one ended
     resume: bool = False  # play on from where that game ends, or the last one of record=, instead of showing it
     hint: str = "uct:10000,1s"  # the search that gives hints: an uct or azero player
@@ -80,6 +80,8 @@ def main(settings: PlaySettings) -> None:
         return
     opening = _opening(game, settings)
     save = Path(settings.save) if settings.save is not None else None
+    if save is not None:
+        check_path(save, game)
     num_saved = len(read_records(save, game)) if save is not None and save.exists() else 0
     players = _players(game, settings, console)
     seed = random.SystemRandom().getrandbits(62) if settings.seed is None else settings.seed

@@ -15,7 +15,8 @@ Like PGN, a game is header lines in brackets, an empty line, and the actions as 
     3 2 3 3 ...
 
 The actions may also run together, and forced passes be left out, as in Othello's "f5d6c3d3"; and a file may have
-nothing but such actions, a game on each line.
+nothing but such actions, a game on each line. A file FILE.sgf is in SGF (see `azero.players.sgf`), which does not tell
+what was spent, nor which actions were drawn.
 
 No clock time is written, so that the same seed gives the same bytes; where times are what is measured, a last header
 [seconds "0.312405 0.029514"] has those that each side thought.
@@ -29,8 +30,9 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any, NamedTuple, TypeVar
 
-from azero.games.game import Game, result_text, winner
+from azero.games.game import Game, result_text, state_after, winner
 from azero.games.moves import moves_words, parse_moves
+from azero.players.sgf import SgfGame, check_sgf, parse_sgf, sgf_text
 
 S = TypeVar("S", bound=Hashable)
 
@@ -40,6 +42,8 @@ _HEADERS = ("game", "index", "first", "second", "opening", "moves", "simulations
 _CLOCK = "seconds"  # the header that may be left out
 _HEADER_LINE = re.compile(r'\[(\w+) "(.*)"\]')
 _LINE_WIDTH = 100
+_SGF_RESULTS = {1.0: "B+", 0.0: "W+", 0.5: "0", None: "?"}
+_SGF_FORFEIT = re.compile(r"([BW])\+(R|Resign|T|Time|F|Forfeit)", re.IGNORECASE)
 
 
 class Spent(NamedTuple):
@@ -102,12 +106,23 @@ def record_text(game: Game[Any], record: GameRecord, clock: bool = False) -> str
     return "\n".join([*lines, "", *actions, ""])
 
 
+def check_path(path: Path, game: Game[Any]) -> None:
+    """Raises ValueError for a file that cannot hold games of this kind."""
+    if _is_sgf(path):
+        check_sgf(game)
+
+
 def write_records(path: Path, game: Game[Any], records: Iterable[GameRecord]) -> None:
-    """Write games to a new file, each as soon as it comes. Raises FileExistsError rather than lose an old file."""
+    """Write games to a new file, each as soon as it comes.
+
+    Raises FileExistsError rather than lose an old file, and ValueError, before anything is played, for one that cannot
+    hold games of this kind.
+    """
+    check_path(path, game)
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("x", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
         for record in records:
-            file.write(f"{record_text(game, record)}\n")
+            file.write(_file_text(path, game, record))
             file.flush()
 
 
@@ -115,11 +130,24 @@ def add_record(path: Path, game: Game[Any], record: GameRecord) -> None:
     """Write one more game at the end of a file, which need not be there yet."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-        file.write(f"{record_text(game, record)}\n")
+        file.write(_file_text(path, game, record))
+
+
+def _is_sgf(path: Path) -> bool:
+    return path.suffix.lower() == ".sgf"
+
+
+def _file_text(path: Path, game: Game[Any], record: GameRecord) -> str:
+    if not _is_sgf(path):
+        return f"{record_text(game, record)}\n"
+    result = _SGF_RESULTS[record.points] + "F" * (record.forfeited_by is not None)
+    return f"{sgf_text(game, SgfGame(record.players, record.actions, result))}\n"
 
 
 def read_records(path: Path, game: Game[Any]) -> list[GameRecord]:
     """The games in a file, every one replayed under the rules. Raises ValueError, saying where, for anything else."""
+    if _is_sgf(path):
+        return _read_sgf(path, game)
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError:
@@ -147,12 +175,33 @@ def _read_bare(path: Path, game: Game[Any], lines: list[str]) -> list[GameRecord
         except ValueError as error:
             raise ValueError(f"{path}, line {number + 1}: {error}") from None
         if actions:
-            over = game.is_terminal(state)
-            points, ending = (
-                (points_of_first(game, state), result_text(game, state)) if over else (None, "not finished")
-            )
-            records.append(GameRecord(game.name, len(records), ("?", "?"), 0, tuple(actions), points, ending))
+            result = _result(game, state)
+            records.append(GameRecord(game.name, len(records), ("?", "?"), 0, tuple(actions), *result))
     return records
+
+
+def _read_sgf(path: Path, game: Game[Any]) -> list[GameRecord]:
+    """The games in SGF; who gave one up, or lost it on time, has forfeited it."""
+    try:
+        games = parse_sgf(game, path.read_text(encoding="utf-8", errors="replace"))
+    except ValueError as error:
+        raise ValueError(f"{path}, {error}") from None
+    records: list[GameRecord] = []
+    for players, actions, said in games:
+        points, ending = _result(game, state_after(game, actions))
+        given_up = _SGF_FORFEIT.fullmatch(said)
+        if points is None and given_up:
+            loser = "WB".index(given_up[1].upper())
+            points, ending = float(loser == 1), f"forfeit by {game.player_names[loser]}: {said}"
+        records.append(GameRecord(game.name, len(records), players, 0, actions, points, ending))
+    return records
+
+
+def _result(game: Game[S], state: S) -> tuple[float | None, str]:
+    """The points of who moves first and the ending of a game that went so far."""
+    if not game.is_terminal(state):
+        return None, "not finished"
+    return points_of_first(game, state), result_text(game, state)
 
 
 def _parse(lines: list[str], game: Game[Any]) -> GameRecord:
