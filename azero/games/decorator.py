@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from azero._jit import in_whole_numbers
 from azero.games.compiled import CompiledGame, PackedStates, describe, prepare
 from azero.games.game import FloatArray, Game
 from azero.games.translate import Source, functions_of, read_methods
@@ -118,16 +117,9 @@ def _give_methods(rules_class: Any, sources: Iterable[Source]) -> None:
     functions = functions_of(sources)
     rules_class.current_player, rules_class.outcome = functions["self_current_player"], functions["self_outcome"]
     rules_class.write_legal_actions = functions["write_legal_actions"]
-    rules_class.step = _whole_step(functions["self_step"])
+    rules_class.step = functions["self_step"]
     if "self_observation" in functions:
         rules_class.write_observation = _writing_observation(functions["self_observation"])
-
-
-def _whole_step(step: Callable[..., Any]) -> Callable[..., Any]:
-    def whole_step(self: Any, state: Any, action: int) -> Any:
-        return in_whole_numbers(state, step(self, state, action))
-
-    return whole_step
 
 
 def _writing_observation(observation: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,11 +8,12 @@ words: `state._replace(...)`, `bits.bit_count()`, generators, `any` and `all`.
 import ast
 import inspect
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import reduce
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple, cast
 
-from azero._jit import count_bits, replacing, user_function
+from azero._jit import count_bits, in_list, in_whole_numbers, joined, making, replacing, user_function
 
 
 class Source(NamedTuple):
@@ -114,7 +115,11 @@ def _read(original: FunctionType, name: str, reader: "_Reader", writes: bool = F
     reader.generic_visit(function)
     if writes:
         function.args.args.append(ast.arg("_out"))
-        _Writer().generic_visit(function)
+        _Returns(_returning_number).generic_visit(function)
+    elif name == "self_step":
+        _Returns(_returning_state).generic_visit(function)
+        state = original.__code__.co_varnames[bool(reader.self_name)]
+        function.body[:0] = ast.parse(f"_before = {state}").body
     ast.increment_lineno(ast.fix_missing_locations(tree), first - 1)
     return Source(original, name, tree, reader.attributes, reader.calls, reader.replaced)
 
@@ -126,7 +131,7 @@ class _Reader(ast.NodeTransformer):
         self.attributes: set[str] = set()
         self.calls: set[str] = set()
         self.replaced: set[tuple[str, ...]] = set()
-        self._owner, self._self = owner, self_name
+        self._owner, self.self_name = owner, self_name
 
     def visit(self, node: ast.AST) -> Any:
         """Overrides the visitor's dispatch."""
@@ -134,14 +139,14 @@ class _Reader(ast.NodeTransformer):
 
     def _in_other_words(self, node: ast.AST) -> ast.AST:
         match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=self._self), attr=name)) if self._is_method(name):
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=self.self_name), attr=name)) if self._is_method(name):
                 self.calls.add(name)
                 is_static = isinstance(inspect.getattr_static(self._owner, name), staticmethod)
-                receiver = [] if is_static else [_name(self._self)]
+                receiver = [] if is_static else [_name(self.self_name)]
                 return ast.Call(_name(f"self_{name}"), [*receiver, *node.args], node.keywords)
             case ast.Attribute(value=ast.Name(id=name), attr=attribute) if self._is_own(name, attribute):
                 self.attributes.add(node.attr)
-                return ast.Attribute(_name(self._self), node.attr, node.ctx)
+                return ast.Attribute(_name(self.self_name), node.attr, node.ctx)
             case ast.Call(func=ast.Attribute(value=state, attr="_replace"), args=[]):
                 fields = tuple(str(keyword.arg) for keyword in node.keywords)
                 self.replaced.add(fields)
@@ -152,20 +157,84 @@ class _Reader(ast.NodeTransformer):
                 return ast.Call(_name("_bit_count"), [bits], [])
             case ast.GeneratorExp():
                 return ast.ListComp(node.elt, node.generators)
-        return node
+            case _:
+                return _in_lists(node)
 
     def _is_own(self, name: str, attribute: str) -> bool:
         """Whether `name.attribute` is one of `self`, directly or by the name of its class or of a class above it."""
         above = {known.__name__: known for known in self._owner.__mro__}
         found, own = (getattr(place, attribute, None) for place in (above.get(name), self._owner))
-        return name == self._self or (name in above and found is own)
+        return name == self.self_name or (name in above and found is own)
 
     def _is_method(self, name: str) -> bool:
         return isinstance(inspect.getattr_static(self._owner, name, None), FunctionType | staticmethod)
 
 
-class _Writer(ast.NodeTransformer):
-    """Writes the actions that are returned into `_out`, and returns how many they are."""
+def _in_lists(node: ast.AST) -> ast.AST:
+    """What makes tuples of a length that Numba cannot know, in words that make lists; `step` makes states of them."""
+    match node:
+        case ast.Call(func=ast.Name(id="tuple"), args=[values], keywords=[]):
+            return ast.Call(_name("_in_list"), [values], [])
+        case ast.Call(func=ast.Attribute(value=maker, attr="_make"), args=[values]):
+            return ast.Call(_name("_making"), [maker, values], [])
+        case ast.Call(args=values, keywords=[]) if _is_starred(values):
+            return ast.Call(_name("_making"), [node.func, ast.Tuple(values, ast.Load())], [])
+        case ast.List(elts=values, ctx=ast.Load()) if _is_starred(values):
+            return ast.Call(_name("list"), [ast.Tuple(values, ast.Load())], [])
+        case ast.Tuple(elts=values, ctx=ast.Load()) if _is_starred(values):
+            parts = (v.value if isinstance(v, ast.Starred) else ast.Tuple([v], ast.Load()) for v in values)
+            return reduce(lambda first, second: ast.Call(_name("_joined"), [first, second], []), parts)
+        case ast.BinOp(op=ast.Add()) if _makes_tuple(node):
+            return ast.Call(_name("_joined"), [node.left, node.right], [])
+        case ast.Assign(targets=[ast.Tuple(elts=names)]) if _is_starred(names):
+            return ast.If(ast.Constant(True), _unpacking(names, node), [])
+        case ast.Subscript(slice=ast.Slice() as bounds, ctx=ast.Load()) if not _is_constant(bounds):
+            return ast.Subscript(ast.Call(_name("_in_list"), [node.value], []), bounds, node.ctx)
+    return node
+
+
+def _unpacking(names: list[ast.expr], node: ast.Assign) -> list[ast.stmt]:
+    """The statements that do what `*these, that = values` does."""
+    star = next(i for i, name in enumerate(names) if isinstance(name, ast.Starred))
+    after = star + 1 - len(names)
+    parts = [f"_values[{i}]" for i in (*range(star), *range(after, 0))]
+    parts.insert(star, f"_in_list(_values)[{star}:{after or ''}]")
+    bare = ", ".join(ast.unparse(name).removeprefix("*") for name in names)
+    assign, unpack = ast.parse(f"_values = 0\n{bare}, = {', '.join(parts)},").body
+    cast(ast.Assign, assign).value = node.value
+    return _located([assign, unpack], node)
+
+
+def _located(statements: list[ast.stmt], place: ast.AST) -> list[ast.stmt]:
+    for statement in statements:
+        for part in ast.walk(statement):
+            ast.copy_location(part, place)
+    return statements
+
+
+def _is_starred(values: list[ast.expr]) -> bool:
+    return any(isinstance(value, ast.Starred) for value in values)
+
+
+def _makes_tuple(node: ast.expr) -> bool:
+    """Whether it looks like a tuple; what looks like one and is none comes to no harm."""
+    match node:
+        case ast.BinOp(op=ast.Add()):
+            return _makes_tuple(node.left) or _makes_tuple(node.right)
+        case ast.Tuple() | ast.Subscript(slice=ast.Slice()) | ast.Call(func=ast.Name(id="tuple")):
+            return True
+    return False
+
+
+def _is_constant(bounds: ast.Slice) -> bool:
+    return not any(isinstance(part, ast.Name | ast.Call | ast.Attribute) for part in ast.walk(bounds))
+
+
+class _Returns(ast.NodeTransformer):
+    """Puts in place of what a function returns other statements."""
+
+    def __init__(self, write: Callable[[ast.expr], list[ast.stmt]]) -> None:
+        self._write = write
 
     def visit(self, node: ast.AST) -> Any:
         """Overrides the visitor's dispatch."""
@@ -173,11 +242,17 @@ class _Writer(ast.NodeTransformer):
             return node
         if not isinstance(node, ast.Return) or node.value is None:
             return self.generic_visit(node)
-        statements = [*ast.parse("_num = 0").body, *_writing(node.value), *ast.parse("return _num").body]
-        for statement in statements:
-            for part in ast.walk(statement):
-                ast.copy_location(part, node)
-        return statements
+        return _located(self._write(node.value), node)
+
+
+def _returning_state(state: ast.expr) -> list[ast.stmt]:
+    """The statement that returns it as one of the class of the state before, with truth values as numbers."""
+    return [ast.Return(ast.Call(_name("_in_whole_numbers"), [_name("_before"), state], []))]
+
+
+def _returning_number(actions: ast.expr) -> list[ast.stmt]:
+    """The statements that write the actions into `_out`, and return how many they are."""
+    return [*ast.parse("_num = 0").body, *_writing(actions), *ast.parse("return _num").body]
 
 
 def _writing(actions: ast.expr) -> list[ast.stmt]:
@@ -229,4 +304,5 @@ def _all(values: Any) -> bool:
     return _num_true(values) == len(values)
 
 
-_WORDS = {"_bit_count": count_bits, "any": _any, "all": _all}
+_WORDS: dict[str, Any] = {"_bit_count": count_bits, "any": _any, "all": _all}
+_WORDS |= {"_in_list": in_list, "_joined": joined, "_making": making, "_in_whole_numbers": in_whole_numbers}

@@ -133,6 +133,80 @@ def test_a_state_may_be_a_plain_tuple(sources):
     assert check_game(Count()) > 3
 
 
+class Row(NamedTuple):
+    a: int
+    b: int
+    c: int
+    d: int
+    player: int
+
+
+class Board(Game):
+    """Four cells, which are filled in as many ways as a new state may be made of the one before."""
+
+    name = "board"
+    num_actions = max_game_length = 4
+    observation_shape = (2, 2, 2)
+
+    def initial_state(self):
+        return 0, 0, 0, 0, 1
+
+    def current_player(self, state):
+        return 0 if state[4] == 1 else 1
+
+    def legal_actions(self, state):
+        return tuple(i for i, cell in enumerate(state[:4]) if cell == 0)
+
+    def step(self, state, action):
+        if action == 0:
+            *cells, player = state
+            cells[action] = player
+            return (*cells, -player)
+        if action == 1:
+            return self.put(state, action)[:-1] + (-state[4],)  # noqa: RUF005  # as people write it
+        if action == 2:
+            return tuple(state[4] if i == action else state[i] for i in range(4)) + (-state[4],)  # noqa: RUF005
+        if sum(state[action:]) == 5:
+            return state
+        before = list(state[:4])
+        cells = tuple(before)
+        before[0] = 9  # of which a tuple knows nothing
+        cells = [*cells[:3], state[4], -state[4]]
+        return tuple(cells)
+
+    def put(self, state, action):
+        return state[:action] + (state[4],) + state[action + 1 :]  # noqa: RUF005
+
+    def outcome(self, state):
+        return state[3] * state[4]
+
+    def observation(self, state):
+        planes = np.zeros((2, 2, 2), np.float32)
+        for i, cell in enumerate(state[:4]):
+            planes[0, i // 2, i % 2] = cell == state[4]
+            planes[1, i // 2, i % 2] = cell == -state[4]
+        return planes
+
+
+class NamedBoard(Board):
+    """The same of named cells."""
+
+    def initial_state(self):
+        return Row(0, 0, 0, 0, 1)
+
+    def step(self, state, action):
+        cells = list(state)
+        cells[action] = state.player
+        return Row(*cells[:4], -cells[4]) if action % 2 else Row._make(cells)._replace(player=-state.player)
+
+
+@pytest.mark.parametrize("game_class", [Board, NamedBoard])
+def test_a_board_may_be_kept_in_a_tuple_and_changed_in_a_list(game_class, sources):
+    game = compiled(game_class)()
+    assert check_game(game) > 20
+    assert not hasattr(game, "uncompiled_observation")
+
+
 def test_an_observation_that_cannot_be_compiled_stays_in_plain_python(sources):
     class Named(Weighing):
         def observation(self, state):
@@ -231,8 +305,8 @@ class Wrong(Weighing):
     [
         ("def current_player(self, state): return state.mover", "Unknown attribute 'mover' of type "),
         (
-            "def step(self, state, action): return tuple([1, 2, 3])",
-            r"No implementation of function tuple found for signature:",
+            "def step(self, state, action): return dict([1, 2, 3])",
+            r"No implementation of function dict found for signature:",
         ),
     ],
 )
