@@ -22,7 +22,7 @@ from azero.players.rating import fit_ratings
 from azero.players.record import GameRecord, write_records
 from azero.players.spec import PlayerSpec, parse_player
 from azero.players.sprt import SPRT, pentanomial
-from azero.screen import progress_bar, text_table
+from azero.screen import progress_bar, report_console, text_table
 
 _LADDER = ("uct:100", "uct:1000", "uct:10000")
 _Matches = dict[tuple[int, int], list[GameRecord]]  # the games of each two players, by their places in the list
@@ -92,12 +92,14 @@ def main(settings: ArenaSettings) -> None:
     for spec in specs:
         spec.make(game)  # better to hear of a network that cannot be read before the first match than after
     path = Path(settings.record) if settings.record else _new_path(game)
+    if path.exists():
+        raise ValueError(f"{path} is there already: record= takes the name of a new file")
     matches: _Matches = {}
     try:
         write_records(path, game, _play(game, specs, settings, test, matches))
     finally:
         if matches:
-            console = Console(highlight=False, soft_wrap=True)
+            console = report_console()
             _show(console, game, [spec.name for spec in specs], anchor, matches)
             if test is not None:
                 _show_test(console, test, matches[0, 1])

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
 
 from azero.config import command
@@ -12,10 +11,9 @@ from azero.games import load_game
 from azero.games.game import Game
 from azero.players.exact import Figures, PositionSet, measure, position_sets, thinned
 from azero.players.spec import PlayerSpec, parse_player
-from azero.screen import progress_bar, text_table
+from azero.screen import progress_bar, report_console, text_table
 
 _FIGURES = ("lose value", "... unless lost", "not exactly best", "value right")
-_MIN_WIDTH = 96  # of the tables
 _LEGEND = """
 lose value: moves that make less of the position than perfect play. ... unless lost: the same where the position is not
 lost already. not exactly best: slower wins and faster losses too. value right: of won and lost positions, those whose
@@ -57,8 +55,7 @@ def main(settings: EvaluateSettings) -> None:
     specs = [parse_player(text) for text in names]
     for spec in specs:
         spec.make(game)  # better to hear of a network that cannot be read before than after
-    console = Console(highlight=False, soft_wrap=True)
-    console.width = max(console.width, _MIN_WIDTH)
+    console = report_console()
     with console.status(f"looking for positions of {escape(game.name)} whose perfect play is known"):
         sets = [thinned(known, settings.positions or len(known.positions)) for known in position_sets(game)]
     results: dict[str, list[Figures]] = {}

@@ -98,6 +98,8 @@ def main(settings: PlaySettings) -> None:
         finally:
             if save is not None:
                 add_record(save, game, played.record(num_saved + number, len(opening)))
+            elif settings.resume:
+                console.print("This game was not kept: save=FILE would add it to a file.")
         if not (any(isinstance(player, _Human) for player in players) and _wants_more(console)):
             return
 

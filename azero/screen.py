@@ -4,12 +4,21 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+_MIN_WIDTH = 96  # of tables
+
 
 def progress_bar() -> Progress:
     """A bar on standard error that counts games and leaves nothing behind; silent where that is no terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+
+def report_console() -> Console:
+    """Where tables go: standard output, and on a narrow terminal rather a line too long than a number cut off."""
+    console = Console(highlight=False, soft_wrap=True)
+    console.width = max(console.width, _MIN_WIDTH)
+    return console
 
 
 def text_table(first: str, *others: str) -> Table:

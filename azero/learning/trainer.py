@@ -44,7 +44,7 @@ class MatchesSettings:
     """How progress is measured: matches against players that never change."""
 
     opponents: tuple[str, ...] = ("uct:200", "uct:1000")  # players, as in azero.arena; the last decides what is best
-    every: int = 5  # iterations between matches, >= 1; there is one at the end in any case
+    every: int = 5  # iterations between matches and pictures, >= 1; they are there at the end in any case
     games: int = 20  # of a match, >= 0; 0 plays none
     positions: int = 50  # of each set whose perfect play is known (see azero.evaluate) that both are asked, >= 0
     simulations: int = 50  # of the learned player's search for each action, >= 1
@@ -152,6 +152,7 @@ class Trainer(Generic[S]):
     def run(self) -> None:
         """Train until a limit of the settings is reached."""
         over = self._progress(self.iteration) >= 1
+        started = time.monotonic() - self.counters["seconds"]
         with MetricsWriter(self.directory, self.iteration + 1) as writer:
             while not over:
                 start, iteration = time.monotonic(), self.iteration + 1
@@ -162,11 +163,17 @@ class Trainer(Generic[S]):
                 over = self._progress(iteration, 2 * elapsed) >= 1  # another one as long would pass the limit
                 if over or iteration % self.settings.matches.every == 0:
                     metrics |= self._measure(iteration)
-                self.counters["seconds"] += time.monotonic() - start
+                    self._show_game(writer, iteration, network, games[0])
+                self.counters["seconds"] = time.monotonic() - started
+                metrics |= {"run/seconds": self.counters["seconds"]}
                 # The table first: what it says beyond the checkpoint is taken back when the run is resumed.
-                self._write(writer, iteration, network, games, metrics | {"run/seconds": self.counters["seconds"]})
+                writer.write(iteration, metrics)
+                if self.settings.selfplay.records:
+                    self._keep_records(iteration, games)
                 self._commit(iteration)
-                self.watcher.on_iteration(iteration, metrics | {"run/seconds": self.counters["seconds"]})
+                before = time.monotonic()
+                self.watcher.on_iteration(iteration, metrics)
+                started += time.monotonic() - before
 
     def _progress(self, iteration: int, more_seconds: float = 0.0) -> float:
         """How much of the run is done after an iteration, from 0 to 1 and beyond, by the limit that is nearest."""
@@ -273,22 +280,15 @@ class Trainer(Generic[S]):
         self._learner.restore(checkpoint.network, checkpoint.training)
         self._replay.restore(checkpoint.replay)
 
-    def _write(
-        self,
-        writer: MetricsWriter,
-        iteration: int,
-        network: Network,
-        games: list[PlayedGame[S]],
-        metrics: dict[str, float],
-    ) -> None:
-        writer.write(iteration, metrics)
-        if self.settings.selfplay.records:
-            texts = [record_text(self.game, record_of(self.game, played, f"iteration {iteration}")) for played in games]
-            (self.directory / "games").mkdir(exist_ok=True)
-            write_durably(self.directory / "games" / f"{iteration:06}.txt", "\n".join(texts).encode())
-        writer.write_text(iteration, "selfplay/sample_game", game_text(self.game, games[0].actions))
+    def _keep_records(self, iteration: int, games: list[PlayedGame[S]]) -> None:
+        texts = [record_text(self.game, record_of(self.game, played, f"iteration {iteration}")) for played in games]
+        (self.directory / "games").mkdir(exist_ok=True)
+        write_durably(self.directory / "games" / f"{iteration:06}.txt", "\n".join(texts).encode())
+
+    def _show_game(self, writer: MetricsWriter, iteration: int, network: Network, played: PlayedGame[S]) -> None:
+        writer.write_text(iteration, "selfplay/sample_game", game_text(self.game, played.actions))
         evaluator = NetworkEvaluator(network, self.settings.device)
-        writer.write_figure(iteration, "selfplay/policy", policy_figure(self.game, games[0], evaluator))
+        writer.write_figure(iteration, "selfplay/policy", policy_figure(self.game, played, evaluator))
 
 
 def _no_best(matches: MatchesSettings) -> dict[str, Any]:

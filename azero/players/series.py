@@ -7,6 +7,7 @@ the settings, which `settings.json` holds, so that games of other settings never
 
 import hashlib
 import json
+import sys
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from azero.games import load_game
+from azero.games.game import Game
 from azero.players.match import MatchSettings, match_openings
 from azero.players.record import GameRecord, read_records, record_text
 from azero.players.workers import Task, Workers
@@ -55,7 +57,7 @@ class Series:
         self._workers = Workers(game, settings)
         self._path = directory / "games.txt"
         self._records: dict[Pair, list[GameRecord]] = defaultdict(list)
-        self.is_current = self._check_settings()  # False if azero's code has changed since the first game
+        self.is_current = self._check_settings()  # False if azero's code, or the game's, has changed since the first
         for record in self._read():
             games = self._records[_pair(record)]
             if record.index != len(games):
@@ -97,7 +99,7 @@ class Series:
         """Raise ValueError if the games here are of other settings; tell whether they are of the same code."""
         path = self.directory / "settings.json"
         mine: dict[str, Any] = {"game": self.game.name} | {name: getattr(self.settings, name) for name in _FIXING}
-        code = _code_digest()
+        code = _code_digest(self.game)
         if not self._path.exists():
             path.write_text(json.dumps({**mine, "code": code}) + "\n")
         try:
@@ -128,13 +130,15 @@ class Series:
             return records
 
 
-def _code_digest() -> str:
-    """Stands for the sources of all that fixes what is played."""
+def _code_digest(game: Game[Any]) -> str:
+    """Stands for the sources of all that fixes what is played, the game's own file among them."""
     package = Path(__file__).parents[1]
+    paths = [path for part in ("games", "evaluators", "search", "players") for path in (package / part).glob("*.py")]
+    modules = [sys.modules.get(part.__module__) for part in type(game).__mro__]
+    own = [Path(file) for module in modules if (file := getattr(module, "__file__", None))]
     digest = hashlib.sha256()
-    for part in ("games", "evaluators", "search", "players"):
-        for path in sorted((package / part).glob("*.py")):
-            digest.update(path.read_bytes())
+    for path in (*sorted(paths), *(path for path in own if path not in paths)):
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 

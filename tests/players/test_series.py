@@ -1,3 +1,5 @@
+import inspect
+import sys
 from contextlib import closing
 from functools import partial
 from multiprocessing import active_children
@@ -10,6 +12,7 @@ from azero.players.match import MatchSettings, play_match, report
 from azero.players.record import GameRecord, record_text
 from azero.players.series import Pair, open_series
 from azero.players.spec import parse_player
+from tests.games import plain_tictactoe
 
 SETTINGS = MatchSettings(num_games=5, num_opening_moves=1, seed=3, num_workers=1)
 PAIRS = [("uct:10", "random"), ("random", "random")]
@@ -183,3 +186,19 @@ def test_two_processes_do_not_share_a_directory(tmp_path: Path) -> None:
     again = open_series(tmp_path, "tictactoe", SETTINGS)
     with open_series(tmp_path, "tictactoe", SETTINGS), pytest.raises(ValueError, match="is at work"), again:
         pass
+
+
+def test_games_by_other_rules_in_the_games_own_file_are_not_of_the_same_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = inspect.getsource(plain_tictactoe)
+    current = []
+    for edited in (text, text, f"{text}# edited\n"):
+        path = tmp_path / "rules_of_mine.py"
+        path.write_text(edited)
+        monkeypatch.delitem(sys.modules, "rules_of_mine", raising=False)
+        game = f"{path}:TicTacToe"
+        with open_series(tmp_path / "games", game, MatchSettings(num_games=2, num_workers=1)) as series:
+            assert len(list(series.play([("random", "random")], 2))) == (2 if not current else 0)
+            current.append(series.is_current)
+    assert current == [True, True, False]
