@@ -1,7 +1,9 @@
 """python -m azero.check: whether a game keeps the laws, and plays the same with compiled and with plain rules."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice, pairwise, zip_longest
 from typing import Any
 
@@ -14,7 +16,7 @@ from azero.evaluators.rollout import RolloutEvaluator
 from azero.games import load_game
 from azero.games.check import LawError, check_game, random_states
 from azero.games.compiled import CompiledGame
-from azero.games.game import Game
+from azero.games.game import Game, listed, winner
 from azero.search.forest import Forest
 from azero.search.uct import UCT
 
@@ -42,14 +44,16 @@ def main(settings: CheckSettings) -> None:
         python -m azero.check game=path/to/file.py:Class
         python -m azero.check game='path/to/file.py:Class(size=6)'
 
-    The first law broken is an error, which names the state. If the rules are compiled, searches by UCT from some of the
-    states must plant the same trees, node by node, with compiled and with plain rules.
+    The first law broken is an error, which names the state. A line tells what the games were like: look whether that is
+    what you expect. If the rules are compiled, searches by UCT from some of the states must plant the same trees, node
+    by node, with compiled and with plain rules.
     """
     game = load_game(settings.game)
     console = Console(markup=False, highlight=False, soft_wrap=True)
     with console.status(Text(f"playing {settings.num_games} random games of {game.name}")):
         num_states = check_game(game, settings.num_games, settings.seed)
     console.print(f"{game.name} keeps every law in {num_states} states of {settings.num_games} random games")
+    console.print(describe_games(game, settings.num_games, settings.seed))
     if isinstance(game, CompiledGame):
         with console.status(Text(f"searching {_NUM_TREES} states of {game.name} with compiled and with plain rules")):
             num_nodes = check_trees(game, settings.seed)
@@ -57,6 +61,41 @@ def main(settings: CheckSettings) -> None:
     reason = getattr(game, "uncompiled_observation", "")
     if reason:
         console.print(f"Its observation() stays in plain Python, for it cannot be compiled: {reason}")
+
+
+def describe_games(game: Game[Any], num_games: int, seed: int) -> str:
+    """In one line what random games are like, so that a person sees what is odd about them."""
+    games = [list(random_states(game, draw(seed, number))) for number in range(num_games)]
+    ends = Counter(winner(game, states[-1]) for states in games)
+    won = ", ".join(f"{game.player_names[player]} wins {ends[player] / num_games:.0%}" for player in (0, 1))
+    lengths = [len(states) - 1 for states in games]
+    legal = {action for states in games for state in states for action in game.legal_actions(state)}
+    unseen = [game.action_text(action) for action in range(game.num_actions) if action not in legal]
+    facts = [f"{won}, draws {ends[None] / num_games:.0%}", f"{min(lengths)} to {max(lengths)} actions long"]
+    facts.append(f"{len(legal)} of {game.num_actions} actions seen{f', never {listed(unseen)}' if unseen else ''}")
+    if any(isinstance(number, float) for states in games for number in _leaves(states)):
+        facts.append("states hold floating-point numbers, and what differs by rounding counts as another state")
+    try:
+        looks_fixed = all(map(partial(_only_fills, game), games))
+    except NotImplementedError:
+        facts.append("no observation(): a network cannot learn it")
+    else:
+        if looks_fixed:
+            facts.append("observation() only ever fills up: does it begin with the stones of the player to move?")
+    return "; ".join(facts)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, (tuple, list)):
+        yield from (leaf for part in value for leaf in _leaves(part))
+    else:
+        yield value
+
+
+def _only_fills(game: Game[Any], states: Sequence[Any]) -> bool:
+    """Whether stones of each player stay where they are in the observation, although the mover changes."""
+    seen = [game.observation(state) for state in states]
+    return len(seen[0]) > 1 and all((before <= after).all() for before, after in pairwise(seen))
 
 
 def check_trees(game: CompiledGame[Any], seed: int) -> int:

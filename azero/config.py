@@ -16,6 +16,7 @@ import os
 import re
 import sys
 import textwrap
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import is_dataclass
@@ -31,7 +32,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from azero.games import load_game
-from azero.games.blame import is_watching, told
+from azero.games.blame import told, watched
 from azero.games.suggest import suggestion
 
 T = TypeVar("T")
@@ -137,10 +138,15 @@ def _exit_status(name: str) -> Iterator[None]:
     except Exception as error:
         own = type(error).__module__.startswith("azero.")
         message = told(error)
-        if message is None and (own or isinstance(error, (ValueError, OSError, ImportError))):
+        advice = "; what is wrong with a game of your own, python -m azero.check game=... tells best"
+        if message and name != "check":
+            message += advice
+        elif message is None and (own or isinstance(error, (ValueError, OSError, ImportError))):
             message = str(error)
-        if message is None and is_watching():
-            error.add_note("What is wrong with a game of your own, python -m azero.check game=... may tell in one line")
+        elif message is None and watched():
+            said = traceback.format_exception_only(error)[-1].strip()
+            message = f"{said} (while a game of {', '.join(watched())} was at work; AZERO_TRACEBACK=1 shows where)"
+            message += advice if name != "check" else ""
         if os.environ.get("AZERO_TRACEBACK") or message is None:
             raise
         sys.stderr.write(f"azero.{name}: error: {message}\n")

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 _AZERO = str(Path(__file__).parents[1])
+_REFUSING = ("__init__", "__post_init__", "parse_action", "parse_state")  # methods that are given what people write
 _files: set[str] = set()
 
 
@@ -14,16 +15,17 @@ def watch(files: Iterable[str]) -> None:
     _files.update(files)
 
 
-def is_watching() -> bool:
-    """Whether any file is the user's."""
-    return bool(_files)
+def watched() -> list[str]:
+    """The names of the user's files."""
+    return sorted(Path(file).name for file in _files)
 
 
 def told(error: BaseException) -> str | None:
     """Where in a user's file an error comes from, and what it is: "mygame.py, line 3, in step: NameError: ...".
 
-    None for one that comes from elsewhere, and for a ValueError that the file raises itself: its text says enough. An
-    answer stays with the error, to be found again where another process gets it, without its traceback.
+    None for one that comes from elsewhere, and for a ValueError by which the file refuses a parameter or what somebody
+    typed: its text says enough. An answer stays with the error, to be found again where another process gets it,
+    without its traceback.
     """
     if not hasattr(error, "told"):
         place = _place(error)
@@ -36,10 +38,13 @@ def told(error: BaseException) -> str | None:
 def _place(error: BaseException) -> str | None:
     if isinstance(error, SyntaxError) and error.filename in _files:
         return f"{Path(error.filename).name}, line {error.lineno}"
-    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
+    frames = list(traceback.walk_tb(error.__traceback__))
+    refusing = any(frame.f_code.co_name in _REFUSING for frame, _ in frames if frame.f_code.co_filename in _files)
+    for frame, line in reversed(frames):
         file = frame.f_code.co_filename
         if file in _files:
-            meant = isinstance(error, ValueError) and linecache.getline(file, line).lstrip().startswith("raise ")
+            raised = linecache.getline(file, line).lstrip().startswith("raise ")
+            meant = refusing and raised and isinstance(error, ValueError)
             return None if meant else f"{Path(file).name}, line {line}, in {frame.f_code.co_name}"
         if file.startswith(_AZERO):
             return None

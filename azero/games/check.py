@@ -2,7 +2,8 @@
 
 Random games are played, and every state that they pass through is held against the laws that `azero.games.game` lists.
 Two things stay for a test of your own, on positions whose answer you know: that `outcome` has the right sign, and that
-`observation` begins with the mover's side. Random play shows a slip there only when two games end in the same picture.
+`observation` begins with the mover's side. Random play shows a slip there only when two games end in the same picture;
+`azero.check` wonders, too, where stones that are laid down never change sides.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -35,25 +36,30 @@ def check_game(game: Game[S], num_games: int = 20, seed: int = 0) -> int:
     try:
         _check_sheet(game)
         laws = _laws(game)
-    except (TypeError, AttributeError) as error:  # a method with other parameters, or a name that is not there
-        raise LawError(f"{game.name}: {told(error) or error}") from error
-    num_states = 0
-    for number in range(num_games):
-        for state in random_states(game, draw(seed, number)):
-            _hold(game, state, laws)
-            num_states += 1
-    return num_states
+    except LawError:
+        raise
+    except Exception as error:  # a method with other parameters, a name that is not there
+        raise LawError(f"{game.name}: {_fault(error)}") from error
+    return sum(_hold(game, draw(seed, number), laws) for number in range(num_games))
 
 
-def _hold(game: Game[S], state: S, laws: list[Law[S]]) -> None:
-    """Hold a state against the laws; a method that fails in it breaks one too."""
+def _hold(game: Game[S], stream: int, laws: list[Law[S]]) -> int:
+    """Hold the states of a random game against the laws, and count them; a method that fails breaks one too."""
+    num_states, state = 0, game.initial_state()
     try:
-        for law in laws:
-            law(game, state)
+        for state in random_states(game, stream):
+            for law in laws:
+                law(game, state)
+            num_states += 1
     except LawError:
         raise
     except Exception as error:
-        raise _broken(game, told(error) or f"{type(error).__name__}: {error}", state) from error
+        raise _broken(game, _fault(error), state) from error
+    return num_states
+
+
+def _fault(error: Exception) -> str:
+    return told(error) or f"{type(error).__name__}: {error}"
 
 
 def _laws(game: Game[S]) -> list[Law[S]]:
@@ -139,14 +145,16 @@ def _observed_shape(game: Game[S]) -> tuple[int, ...] | None:
     except NotImplementedError:
         return None
     declared = getattr(game, "observation_shape", None)
-    if shape != declared or len(shape) != 3:
-        raise LawError(f"{game.name}: observation_shape must be (planes, rows, columns), not {declared}, of {shape}")
+    if not isinstance(declared, tuple) or len(declared) != 3:
+        raise LawError(f"{game.name}: observation_shape must be (planes, rows, columns), not {declared}")
+    if shape != declared:
+        raise LawError(f"{game.name}: observation() gives {shape}, but observation_shape says {declared}")
     return shape
 
 
 def _is_a_value(game: Game[S], state: S) -> None:
     if state is None:
-        raise _broken(game, "a state must not be None: is step() to return one?", state)
+        raise _broken(game, "a state must not be None: is initial_state() to return one?", state)
     if not isinstance(_attempt(hash, state), int):
         raise _broken(game, f"a state must be hashable, not of {type(state)}", state)
 
@@ -173,11 +181,23 @@ def _steps_purely(game: Game[S], state: S) -> None:
 
     before = look()
     for action in _some(game.legal_actions(state)):
-        after, again = game.step(state, action), game.step(state, action)
+        after, again = _step(game, state, action), _step(game, state, action)
         if look() != before:
             raise _broken(game, f"a step must leave its state as it was, but action {action} changed it", state)
         if after != again or hash(after) != hash(again):
             raise _broken(game, f"a step must always lead to the same state, but action {action} does not", state)
+
+
+def _step(game: Game[S], state: S, action: int) -> S:
+    """The state after an action. Raises LawError, naming the action, if there is none that can be a state."""
+    try:
+        after = game.step(state, action)
+    except Exception as error:
+        raise _broken(game, f"step(state, {action}) fails: {_fault(error)}", state) from error
+    if after is None or not isinstance(_attempt(hash, after), int):
+        wanted = "a state, which must be hashable, like a tuple"
+        raise _broken(game, f"step(state, {action}) must return {wanted}, not {after!r}", state)
+    return after
 
 
 def _has_an_outcome(game: Game[S], state: S) -> None:
@@ -201,7 +221,10 @@ def _knows_perfect_play(game: Game[S], state: S) -> None:
 def _reads_back(game: Game[S], state: S) -> None:
     read = _attempt(game.parse_state, game.state_text(state))
     if read != state:
-        raise _broken(game, f"the text of a state must read back as {state!r}, not as {read!r}", state)
+        names = ("state_text", "parse_state")
+        written = [getattr(type(game), name) is not getattr(Game, name) for name in names]
+        advice = f"; write {names[written.index(False)]} too" if sum(written) == 1 else ""
+        raise _broken(game, f"the text of a state must read back as {state!r}, not as {read!r}{advice}", state)
 
 
 def _is_observed(game: Game[S], state: S) -> None:

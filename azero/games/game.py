@@ -7,7 +7,7 @@ The sign rule, said once: **every value is from the point of view of the player 
 finished game is +1 if the player who would move next has won, -1 if he has lost, 0 for a draw. Whoever needs another
 view compares the players; nobody infers the player from the depth, so that passes and double moves are right.
 
-The laws, checked on any game by `azero.games.check`:
+The laws, checked on any game by `azero.games.check`, but for whose side an observation shows, which it cannot know:
 
 - a state is terminal if and only if it has no legal action; a forced pass is an action like any other;
 - legal actions are distinct, ascending integers in [0, num_actions);

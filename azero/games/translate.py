@@ -2,7 +2,8 @@
 
 `self.method(...)` becomes a call of the method's function, whose first argument is whatever stands for `self`. A method
 that returns actions writes them into an array instead. What plain Python likes and Numba does not know is put in other
-words: `state._replace(...)`, `bits.bit_count()`, generators, `any` and `all`.
+words: `state._replace(...)`, `bits.bit_count()`, generators, `any` and `all`, and tuples made of lists,
+slices and other tuples.
 """
 
 import ast

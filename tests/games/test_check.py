@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from azero.check import main
+from azero.check import describe_games, main
 from azero.games.check import LawError, check_game
 from azero.games.connect4 import Connect4
 from azero.games.game import Symmetry
@@ -95,19 +95,51 @@ class UnorderedActions(Heap):
         return set(super().legal_actions(state))
 
 
-@wrong("heap: a state must not be None: is step() to return one?, in the state\nNone")
+@wrong("heap: a state must not be None: is initial_state() to return one?, in the state\nNone")
+class NoState(Heap):
+    def initial_state(self):
+        pass
+
+    def current_player(self, state):
+        return 0
+
+    def legal_actions(self, state):
+        return []
+
+
+@wrong(
+    "heap: step(state, 1) must return a state, which must be hashable, like a tuple, not [4, 1], in the state\n(5, 0)"
+)
+class ListSuccessor(Heap):
+    def step(self, state, action):
+        return list(super().step(state, action))
+
+
+@wrong("heap: step(state, 1) must return a state, which must be hashable, like a tuple, not None, in the state\n(5, 0)")
 class NoSuccessor(Heap):
     def step(self, state, action):
         super().step(state, action)
 
 
-@wrong("heap: NoParameter.current_player() takes 1 positional argument but 2 were given")
+@wrong("heap: TypeError: NoParameter.current_player() takes 1 positional argument but 2 were given")
 class NoParameter(Heap):
     def current_player(self):
         return 0
 
 
-@wrong("heap: ZeroDivisionError: integer division or modulo by zero, in the state\n(")
+@wrong("heap: legal actions must be a list, or another sequence, not None, in the state\n(5, 0)")
+class NoLegalActions(Heap):
+    def legal_actions(self, state):
+        pass
+
+
+@wrong("heap: RuntimeError: oops, in the state\n(0, ")
+class FailsAtTheEnd(Heap):
+    def outcome(self, state):
+        raise RuntimeError("oops")
+
+
+@wrong("heap: step(state, 1) fails: ZeroDivisionError: integer division or modulo by zero, in the state\n(")
 class DividesByZero(Heap):
     def step(self, state, action):
         return (state[0] - action, 1 // (state[0] - 2))
@@ -206,10 +238,16 @@ class UnknownOutcome(Heap):
         return float("nan")
 
 
-@wrong("heap: the text of a state must read back as (5, 0), not as 5, in the state\n5")
+@wrong("heap: the text of a state must read back as (5, 0), not as 5; write parse_state too, in the state\n5")
 class ForgetsThePlayer(Heap):
     def state_text(self, state):
         return str(state[0])
+
+
+@wrong("not as (0, 0); write state_text too, in the state\n(5, 0)")
+class UnwrittenState(Heap):
+    def parse_state(self, text):
+        return (0, 0)
 
 
 @wrong("heap: the text of a state must read back as (5, 0), not as ValueError(")
@@ -218,9 +256,14 @@ class UnreadState(Heap):
         return "a heap of " + str(state[0])
 
 
-@wrong("heap: observation_shape must be (planes, rows, columns), not (6,), of (1, 1, 6)")
+@wrong("heap: observation_shape must be (planes, rows, columns), not (6,)")
 class UndeclaredObservation(SeenHeap):
     observation_shape = (6,)
+
+
+@wrong("heap: observation() gives (1, 1, 6), but observation_shape says (2, 1, 6)")
+class MisdeclaredObservation(SeenHeap):
+    observation_shape = (2, 1, 6)
 
 
 @wrong("heap: an observation must be finite float32[1, 1, 6], not float64[1, 1, 6] [[[")
@@ -379,9 +422,50 @@ def test_no_game_is_checked_if_none_is_asked_for_but_the_facts_are():
 
 def test_the_command_says_that_every_law_holds_and_where_it_looked(capsys):
     main(["game=tictactoe", "num_games=3"])
-    first, second = capsys.readouterr().out.splitlines()
+    first, games, second = capsys.readouterr().out.splitlines()
     assert re.fullmatch(r"tictactoe keeps every law in \d\d states of 3 random games", first)
+    assert re.fullmatch(r"X wins \d+%, O wins \d+%, draws \d+%; \d to \d actions long; 9 of 9 actions seen", games)
     assert re.fullmatch(r"Compiled and plain rules plant the same 10 trees, \d+ nodes in all", second)
+
+
+class HalfHeap(SeenHeap):
+    """What keeps the laws and is odd all the same: halves, actions that never come."""
+
+    num_actions = 5
+
+    def initial_state(self):
+        return (5, 0, 0.5)
+
+    def step(self, state, action):
+        return (*super().step(state[:2], action), 0.5)
+
+
+class FirstPlayersView(PlainTicTacToe):
+    def observation(self, state):
+        cells, _ = state
+        return super().observation((cells, 0))
+
+
+class UnseenTicTacToe(PlainTicTacToe):
+    def observation(self, state):
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    ("game", "said"),
+    [
+        (HalfHeap(), "3 to 5 actions long; 2 of 5 actions seen, never 0 3 4; states hold floating-point numbers"),
+        (FirstPlayersView(), "observation() only ever fills up: does it begin with the stones of the player to move?"),
+        (UnseenTicTacToe(), "9 of 9 actions seen; no observation(): a network cannot learn it"),
+    ],
+)
+def test_what_is_odd_about_a_game_that_keeps_the_laws_is_shown(game, said):
+    assert check_game(game) > 20
+    assert said in describe_games(game, num_games=20, seed=0)
+
+
+def test_a_game_seen_from_the_movers_side_is_not_wondered_at():
+    assert describe_games(PlainTicTacToe(), num_games=20, seed=0).endswith("9 of 9 actions seen")
 
 
 def test_the_command_tells_a_terminal_what_it_is_doing(capsys, monkeypatch):

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from azero import check
+from azero import arena, check
 from azero.games import GAMES, file_name, load_game
 from azero.games.blame import told
 from azero.games.connect4 import Connect4
@@ -258,8 +258,15 @@ def test_an_error_in_a_users_method_is_told_with_its_place_and_the_state(heap_fi
         HEAP.replace("return (state[0] - action, 1 - state[1])", "return (5 // state[0] - 1, stat[1])")
     )
     assert refusal(heap_file, capsys) == (
-        "azero.check: error: heap: heap_of_five.py, line 11, in step: NameError: name 'stat' is not defined, "
-        "in the state\n(5, 0)\n"
+        "azero.check: error: heap: step(state, 1) fails: heap_of_five.py, line 11, in step: NameError: name 'stat' is "
+        "not defined, in the state\n(5, 0)\n"
+    )
+
+
+def test_a_value_error_in_a_users_rules_is_told_with_its_place_too(heap_file, capsys):
+    heap_file.write_text(HEAP.replace("return state[1]", "\n        raise ValueError('whose turn?')"))
+    assert refusal(heap_file, capsys) == (
+        "azero.check: error: heap: heap_of_five.py, line 10, in current_player: ValueError: whose turn?\n"
     )
 
 
@@ -271,13 +278,20 @@ def test_a_value_that_a_users_file_refuses_itself_needs_no_place(heap_file, caps
     assert refusal(heap_file, capsys) == "azero.check: error: too small\n"
 
 
-def test_an_error_of_azeros_while_a_users_game_is_played_advises_a_check(heap_file, monkeypatch):
-    monkeypatch.setattr("azero.check.check_game", lambda *_: {}["a bug"])
-    with pytest.raises(KeyError) as bug:
-        check.main([f"game={heap_file}:Heap"])
-    assert bug.value.__notes__ == [
-        "What is wrong with a game of your own, python -m azero.check game=... may tell in one line"
-    ]
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        ("return 1 / 0", "heap_of_five.py, line 12, in outcome: ZeroDivisionError: division by zero; "),
+        ("pass", "TypeError: .* (while a game of .*heap_of_five.py.* was at work; AZERO_TRACEBACK=1 shows where); "),
+    ],
+)
+def test_an_error_of_a_users_game_in_any_command_is_one_line_that_advises_a_check(heap_file, outcome, said, capsys):
+    heap_file.write_text(HEAP.replace("return -1.0", outcome))
+    with pytest.raises(SystemExit):
+        arena.main([f"game={heap_file}:Heap", "random", "random", "num_games=2", "num_workers=1"])
+    pattern = said.replace("(", r"\(").replace(")", r"\)")
+    advice = r"what is wrong with a game of your own, python -m azero\.check game=\.\.\. tells best"
+    assert re.search(rf"azero\.arena: error: {pattern}{advice}\n$", capsys.readouterr().err)
 
 
 def test_an_error_keeps_its_place_on_the_way_from_another_process(heap_file):
