@@ -31,7 +31,6 @@ SMALLER = {  # than the default, which would take long
     "lines_of_action": "max_game_length=200",
     "mnk": "m=4,n=4,k=3",
     "quoridor": "board_size=5",
-    "twixt": "board_size=6",
     "y": "board_size=5",
 }
 FEW = ["breakthrough", "dots_and_boxes", "nim", "oware", "tic_tac_toe"]
