@@ -116,7 +116,8 @@ class OpenSpielGame(Game[OpenSpielState]):
         """OpenSpiel's picture, what the legal actions mean, and the actions that led here; these are read back."""
         names = ", ".join(f"{action} {state.state.action_to_string(action)}" for action in self.legal_actions(state))
         played = f"{_PLAYED} {' '.join(map(str, state.history))}"
-        return "\n".join([str(state.state), *textwrap.wrap(names, _WIDTH), *textwrap.wrap(played, _WIDTH)])
+        picture = re.sub(r"\x1b\[[\d;]*m", "", str(state.state))  # without colours
+        return "\n".join([picture, *textwrap.wrap(names, _WIDTH), *textwrap.wrap(played, _WIDTH)])
 
     def parse_state(self, text: str) -> OpenSpielState:
         """The state after the actions that stand behind the last "played:"."""

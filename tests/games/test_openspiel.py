@@ -185,6 +185,12 @@ def test_states_are_the_same_after_the_same_actions_and_read_back_from_them():
             game.parse_state(wrong)
 
 
+def test_a_picture_has_no_colours_in_it():
+    game = load_game("openspiel:twixt")
+    assert "\x1b" in str(game.initial_state().state)
+    assert "\x1b" not in game.state_text(game.initial_state())
+
+
 def test_an_action_is_written_as_its_number():
     game = load_game("openspiel:tic_tac_toe")
     assert game.parse_action(" 8 ") == 8
