@@ -18,7 +18,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 import numpy as np
-from numba.core import cgutils, event, types
+from numba.core import cgutils, event
 from numba.extending import intrinsic, overload, register_jitable
 
 P = ParamSpec("P")
@@ -268,7 +268,7 @@ def pack(state: tuple[int, ...], row: Any) -> None:
 @overload(pack, strict=False)  # strict would compare the annotations too
 def _pack_compiled(state: Any, row: Any) -> Any:
     body = "; ".join(f"row[{i}] = state[{i}]" for i in range(len(state.types)))
-    return _generated(f"def implementation(state, row): {body}")
+    return generated(f"def implementation(state, row): {body}")
 
 
 def unpack(like: R, row: Any) -> R:
@@ -322,56 +322,22 @@ def replacing(names: tuple[str, ...]) -> Callable[..., Any]:
     return replaced
 
 
-def in_list(values: Any) -> Any:
-    """A sequence whose length kernels need not know beforehand: a list of what is in a tuple, a list, a range."""
-    return values if isinstance(values, np.ndarray) else list(values)
-
-
-@overload(in_list, strict=False)  # strict would compare the annotations too
-def _in_list_compiled(values: Any) -> Any:
-    if isinstance(values, types.Array):
-        return lambda values: values
-    if not hasattr(values, "types"):
-        return lambda values: [value for value in values]  # noqa: C416  # list(values) takes no range
-    numbers = all(isinstance(kind, types.Integer | types.Boolean) for kind in values.types)
-    fields = ", ".join(f"int(values[{i}])" if numbers else f"values[{i}]" for i in range(len(values.types)))
-    return _generated(f"def implementation(values): return [{fields}]")
-
-
-def joined(first: Any, second: Any) -> Any:
-    """The sum of two arrays, numbers or sequences, also of a tuple and what `in_list` makes of one."""
-    return [*first, *second] if {type(first), type(second)} == {list, tuple} else first + second
-
-
-@overload(joined, strict=False)  # strict would compare the annotations too
-def _joined_compiled(first: Any, second: Any) -> Any:
-    if {isinstance(first, types.List), isinstance(second, types.List)} == {True, False}:
-        return lambda first, second: in_list(first) + in_list(second)
-    return lambda first, second: first + second
-
-
-def making(maker: Any, values: Any) -> Any:
-    """`maker(*values)`; for kernels the values of a NamedTuple may be in a list."""
-    return maker(*values)
-
-
-@overload(making, strict=False)  # strict would compare the annotations too
-def _making_compiled(maker: Any, values: Any) -> Any:
-    if not isinstance(maker, types.NamedTupleClass):
-        return lambda maker, values: maker(*values)
-    fields = ", ".join(f"values[{i}]" for i in range(len(maker.instance_class._fields)))
-    return _generated(f"def implementation(maker, values): return make({fields})", make=maker.instance_class)
+def for_types(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let kernels that call `function` run what the decorated one returns for Numba's types of the arguments."""
+    register: Callable[[Callable[..., Any]], Callable[..., Any]] = overload(function, strict=False)
+    return register
 
 
 def _making(parameters: str, like: Any, fields: Iterable[str], **names: Any) -> Any:
     """A function that makes a state of the class of `like`, which may be a plain tuple, of these fields."""
     listed = ", ".join(fields)
     made = f"make({listed})" if hasattr(like, "instance_class") else f"({listed},)"
-    return _generated(
+    return generated(
         f"def implementation({parameters}): return {made}", make=getattr(like, "instance_class", None), **names
     )
 
 
-def _generated(source: str, **names: Any) -> Any:
+def generated(source: str, **names: Any) -> Any:
+    """The function `implementation` that a source defines, with these names."""
     exec(source, names)
     return names["implementation"]

@@ -45,6 +45,9 @@ def load_game(spec: str) -> Game[Any]:
     place, parameters = _split(GAMES.get(name, name))
     place, _, class_name = place.rpartition(":")
     if not place:
+        if name.endswith(".py"):
+            places = ", ".join(f"{name}:{game}" for game in _games_in(_load_file(Path(name)))) or "it defines no game"
+            raise ValueError(f"{name} needs the name of a class after it: {places}")
         raise ValueError(
             f"unknown game {name!r}:{suggestion(name, GAMES)} azero has {', '.join(sorted(GAMES))}; "
             "your own is 'path/to/file.py:Class', OpenSpiel's are 'openspiel:name'"
@@ -89,7 +92,7 @@ def _find_class(place: str, class_name: str) -> type[Game[Any]]:
         watch(own_sources(module.__name__))
     game_class = getattr(module, class_name, None)
     if not _is_game(game_class):
-        own = [name for name, value in vars(module).items() if _is_game(value) and value.__module__ == module.__name__]
+        own = _games_in(module)
         kin = f", only a class that does not begin class {class_name}(Game)" if isinstance(game_class, type) else ""
         raise ValueError(
             f"{place} has no game {class_name!r}{kin}; subclasses of Game there: {', '.join(own) or 'none'}"
@@ -145,6 +148,11 @@ def _check_declarations(game: Game[Any], place: str) -> None:
     legal = game.legal_actions(game.initial_state())
     if not isinstance(legal, Sequence):
         raise ValueError(f"{place}: {type(game).__name__}.legal_actions must return a list of actions, not {legal!r}")
+
+
+def _games_in(module: ModuleType) -> list[str]:
+    """The names of the games that a module defines."""
+    return [name for name, value in vars(module).items() if _is_game(value) and value.__module__ == module.__name__]
 
 
 def _is_game(value: Any) -> TypeGuard[type[Game[Any]]]:

@@ -9,7 +9,7 @@ Two things stay for a test of your own, on positions whose answer you know: that
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from numbers import Real
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -284,6 +284,10 @@ def _is_the_same_compiled(rules: Any, game: Game[S], state: S) -> None:
     compiled = player, actions[:num_legal].tolist(), list(PackedStates(state, rows[:num_legal])), result
     legal = list(game.legal_actions(state))
     successors = [game.step(state, action) for action in legal]
+    for action, successor in zip(legal, successors, strict=True):
+        if any(not -(1 << 63) <= number < 1 << 63 for number in cast(Any, successor)):
+            fault = f"step(state, {action}) leads beyond 64 bits, which compiled rules cannot, to {successor!r}"
+            raise _broken(game, fault, state)
     plain = game.current_player(state), legal, successors, 0.0 if legal else game.outcome(state)
     if compiled != plain:
         raise _broken(game, f"compiled rules must say what plain Python says, {plain}, not {compiled}", state)

@@ -14,7 +14,8 @@ from functools import reduce
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple, cast
 
-from azero._jit import count_bits, in_list, in_whole_numbers, joined, making, replacing, user_function
+from azero._jit import count_bits, in_whole_numbers, replacing, user_function
+from azero.games.sequences import in_list, joined, making
 
 
 class Source(NamedTuple):

@@ -370,6 +370,15 @@ class HalfState(TicTacToe):
         return super().parse_state(text)._replace(lost=0.5)
 
 
+@wrong("tictactoe: step(state, 0) leads beyond 64 bits, which compiled rules cannot, to ")
+class CountsTooFar(TicTacToe):
+    def step(self, state, action):
+        return super().step(state, action)._replace(num_stones=state.num_stones + (1 << 63))
+
+    def symmetries(self):
+        return ()
+
+
 @wrong("tictactoe: compiled rules must say what plain Python says, (1, [], [], 0.0), not (1, [")
 class RulesOverriddenInTheGame(TicTacToe):
     def legal_actions(self, state):

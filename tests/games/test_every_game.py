@@ -77,6 +77,7 @@ MACHINERY = {
     "game",
     "moves",
     "openspiel",
+    "sequences",
     "suggest",
     "translate",
 }

@@ -66,7 +66,7 @@ def test_a_game_in_a_file_goes_by_path_and_class_relative_or_absolute(heap_file,
         ),
         ("chess", f"unknown game 'chess': azero has {', '.join(sorted(GAMES))}; your own is 'path/to/file.py:Class'"),
         ("", "unknown game ''"),
-        ("heap.py", "unknown game 'heap.py'"),
+        ("heap.py", "no such file: .*heap.py"),
         ("nowhere/heap.py:Heap", "no such file: /.*nowhere/heap.py"),
         ("nowhere/heap:Heap", "no such file: /.*nowhere/heap"),
         ("azero.games.chess:Chess", "no such module: 'azero.games.chess'; a game in a file is"),
@@ -251,6 +251,14 @@ def refusal(path, capsys):
     with pytest.raises(SystemExit):
         check.main([f"game={path}:Heap"])
     return capsys.readouterr().err
+
+
+def test_a_file_without_a_class_is_answered_with_the_games_in_it(countdown, heap_file):
+    with pytest.raises(ValueError, match=r"py needs the name of a class after it: .*\.py:Countdown, .*\.py:Named, "):
+        load_game(str(countdown))
+    heap_file.write_text("")
+    with pytest.raises(ValueError, match=r"py needs the name of a class after it: it defines no game$"):
+        load_game(str(heap_file))
 
 
 def test_an_error_in_a_users_method_is_told_with_its_place_and_the_state(heap_file, capsys):
