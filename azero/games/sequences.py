@@ -21,15 +21,9 @@ def _in_list_compiled(values: Any) -> Any:
         return lambda values: values
     if not hasattr(values, "types"):
         return lambda values: [value for value in values]  # noqa: C416  # list(values) takes no range
-    fields = ", ".join(
-        f"values[{i}] + 0" if _is_number(kind) else f"values[{i}]" for i, kind in enumerate(values.types)
-    )
-    return generated(f"def implementation(values): return [{fields}]")
-
-
-def _is_number(kind: Any) -> bool:
-    """Whether its sum with 0 is of the type that all whole numbers share, be it of fewer bits or a truth value."""
-    return hasattr(kind, "bitwidth") or "bool" in str(kind).partition("(")[0]
+    are_numbers = [hasattr(kind, "bitwidth") or "bool" in str(kind).partition("(")[0] for kind in values.types]
+    fields = (f"values[{i}]{' + 0' * is_number}" for i, is_number in enumerate(are_numbers))  # of one type in the sum
+    return generated(f"def implementation(values): return [{', '.join(fields)}]")
 
 
 def joined(first: Any, second: Any) -> Any:
