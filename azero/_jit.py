@@ -98,13 +98,11 @@ def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
 
 def add_source(*paths: str | Path) -> None:
     """Make the cache depend on more source files: the modules of a user's compiled rules."""
-    new = {Path(path).resolve() for path in paths} - _sources
-    if not new:
-        return
-    _sources.update(new)
-    directory = _cache_directory()
-    for compiled in _kernels:
-        _enable_cache(compiled, directory)
+    if new := {Path(path).resolve() for path in paths} - _sources:
+        _sources.update(new)
+        directory = _cache_directory()
+        for compiled in _kernels:
+            _enable_cache(compiled, directory)
 
 
 def _cache_directory() -> Path:
@@ -131,6 +129,15 @@ def _enable_cache(compiled: Any, directory: Path) -> None:
         compiled.enable_caching()
     finally:
         _config.CACHE_DIR = before
+    cache, load = compiled._cache, compiled._cache.load_overload
+
+    def load_or_forget(*args: Any) -> Any:
+        try:
+            return load(*args)
+        except (AttributeError, ImportError):  # it holds kernels for rules that this process does not have
+            return cache.flush()
+
+    cache.load_overload = load_or_forget
 
 
 class _CompilingNotice(event.Listener):

@@ -421,3 +421,18 @@ def test_an_edit_of_the_rules_or_of_what_they_import_is_seen_by_the_next_process
     assert num_states() == 3
     rules.write_text(USERS.replace("left - LEAST", "left - LEAST - 2"))
     assert num_states() == 2
+
+
+@pytest.mark.compiled
+def test_kernels_for_rules_that_another_process_has_made_are_forgotten(tmp_path):
+    def check(code):
+        places = {"AZERO_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
+        code = f"import heap_of_five as heap; from azero import check_game, compiled; {code}"
+        return subprocess.run(
+            [sys.executable, "-W", "error", "-c", code], cwd=tmp_path, env=os.environ | places, check=True
+        )
+
+    (tmp_path / "heap_of_five.py").write_text(f"{USERS}\nclass Other(Heap): pass\n")
+    (tmp_path / "least.py").write_text("LEAST = 1")
+    check("check_game(compiled(heap.Other)())")
+    check("check_game(heap.Fast())")
