@@ -16,7 +16,7 @@ from azero._jit import below, draw, kernel
 from azero.games import GAMES, load_game
 from azero.games.check import check_game
 from azero.games.compiled import current_player, outcome, step, write_key, write_legal_actions
-from azero.games.game import IllegalActionError, state_after
+from azero.games.game import IllegalActionError, listed, state_after
 from tests.games.playing import ALL_GAMES, COMPILED, assert_same_game, random_game, states_along
 from tests.naive import games as naive
 from tests.naive.breakthrough import Breakthrough as NaiveBreakthrough
@@ -236,7 +236,7 @@ def test_an_action_that_is_none_of_the_legal_ones_is_refused_and_changes_nothing
     action = game.num_actions if action == "beyond" else action
     state = position(game, [1, 0])
     legal, text = game.legal_actions(state), game.state_text(state)
-    names = " ".join(map(game.action_text, legal))
+    names = listed(map(game.action_text, legal))
     complaint = re.escape(f"{game.name}: {action!r} is not legal here; legal: {names}")
     with pytest.raises(IllegalActionError, match=f"^{complaint}$"):
         game.step(state, action)

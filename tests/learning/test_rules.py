@@ -16,7 +16,8 @@ def settings(*words: str) -> TrainingSettings:
 
 
 def test_the_default_is_puct_as_it_is() -> None:
-    assert settings() == settings("search=puct") == TrainingSettings()
+    assert settings() == settings("search=puct")
+    assert settings("game=othello") == TrainingSettings(game="othello")  # whose file of settings has none
     assert SearchSettings().selfplay_rule() == SearchSettings().match_rule() == PUCT()
 
 
