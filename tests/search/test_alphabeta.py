@@ -105,7 +105,7 @@ def maze_draw(rules, state, counter):
 
 @pytest.fixture(autouse=True)
 def _games_of_tests_leave_the_cache_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("azero.games.compiled.add_source", lambda source: None)
+    monkeypatch.setattr("azero.games.compiled.add_source", lambda *sources: None)
 
 
 class CompiledMaze(CompiledGame):
