@@ -21,7 +21,7 @@ from azero.players.perfect import knows_perfect_play
 from azero.players.rating import fit_ratings
 from azero.players.record import GameRecord, write_records
 from azero.players.spec import PlayerSpec, parse_player
-from azero.players.sprt import SPRT, pentanomial
+from azero.players.sprt import PAIR_SCORES, SPRT, pentanomial
 from azero.screen import progress_bar, report_console, text_table
 
 _LADDER = ("uct:100", "uct:1000", "uct:10000")
@@ -116,6 +116,7 @@ def _play(
     game: Game[Any], specs: Sequence[PlayerSpec], settings: MatchSettings, test: SPRT | None, matches: _Matches
 ) -> Iterator[GameRecord]:
     """Play all matches, putting every game into `matches` as it ends, with a progress bar; a test may end them."""
+    counts = [0] * len(PAIR_SCORES)
     with progress_bar() as progress:
         for pair in combinations(range(len(specs)), 2):
             first, second = (specs[place] for place in pair)
@@ -126,8 +127,10 @@ def _play(
                     matches.setdefault(pair, []).append(record)
                     progress.advance(task)
                     yield record
-                    if test is not None and test.verdict(pentanomial(matches[pair])):
-                        return
+                    if test is not None and record.index % 2:  # games come in order: with it a pair is complete
+                        counts = [a + b for a, b in zip(counts, pentanomial(matches[pair][-2:]), strict=True)]
+                        if test.verdict(counts):
+                            return
 
 
 def _show(console: Console, game: Game[Any], names: Sequence[str], anchor: int, matches: _Matches) -> None:

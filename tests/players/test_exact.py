@@ -6,6 +6,7 @@ import pytest
 
 from azero.evaluate import EvaluateSettings
 from azero.evaluate import main as evaluate
+from azero.games import load_game
 from azero.games.connect4 import Connect4
 from azero.games.game import exact_values
 from azero.games.nim import Nim
@@ -41,6 +42,20 @@ def test_scores_put_sooner_wins_and_later_losses_first():
     nim = Nim()
     for position in position_sets(nim)[0].positions:
         assert position.values == exact_values(nim, position.state)
+
+
+@pytest.mark.parametrize(
+    ("name", "moves_again"), [("dots_and_boxes(rows=1,columns=2)", True), ("nim(heaps=2-3)", False)]
+)
+def test_values_are_for_who_moves_also_where_he_moves_again(name, moves_again):
+    game = load_game(name)
+    memory, num_again = {}, 0
+    for position in position_sets(game)[0].positions:
+        results = action_results(game, position.state, 12, memory)
+        assert position.values == {action: value for action, (value, _) in results.items()}
+        mover = game.current_player(position.state)
+        num_again += any(game.current_player(game.step(position.state, a)) == mover for a in position.values)
+    assert (num_again > 20) == moves_again
 
 
 def test_of_a_large_game_there_are_late_positions_that_alpha_beta_has_solved():
