@@ -92,15 +92,10 @@ def game_text(game: Game[Any], actions: Sequence[int]) -> str:
 
 
 def policy_figure(game: Game[Any], played: PlayedGame[Any], evaluator: Evaluator) -> Any:
-    """A matplotlib figure of the middle of a game: the board, and what the network and the search thought of it.
-
-    Of the states whose search teaches a policy it shows the one nearest the middle; if there is none, the middle.
-    """
+    """A matplotlib figure of the middle of a game: the board, and what the network and the search thought of it."""
     from matplotlib.figure import Figure
 
     middle = len(played.states) // 2
-    taught = [i for i, policy in enumerate(played.policies) if policy.any()]
-    middle = min(taught, key=lambda i: abs(i - middle), default=middle)
     state, search = played.states[middle], played.policies[middle]
     answer = checked(evaluator, batch_of(game, [state]))
     legal = game.legal_actions(state)

@@ -30,7 +30,6 @@ S = TypeVar("S", bound=Hashable)
 
 _SECONDS_BETWEEN_CALLS = 0.1
 _OPENING = 1 << 42  # counters in a game's stream, beyond those of its plies
-_FAST = (1 << 42) - 1  # a counter in a search's stream, beyond those of its simulations
 
 
 @dataclass(frozen=True)
@@ -39,8 +38,6 @@ class SelfPlaySettings:
 
     games: int = 256  # games in an iteration, >= 1
     simulations: int = 64  # of the search for each action, >= 1; AlphaZero: 800
-    fast_share: float = 0.0  # of the searches that are fast, without noise, and teach no policy, 0 to 1; KataGo: 0.75
-    fast_simulations: int = 16  # of a fast search, >= 1; KataGo: a sixth of those of a full one
     parallel_games: int = 64  # games that each thread plays side by side, >= 1; also the largest batch of the network
     threads: int = 0  # 0: one for each core
     temperature: float = 1.0  # for drawing an action from what the search makes of the priors, >= 0; AlphaZero: 1
@@ -53,14 +50,12 @@ class SelfPlaySettings:
     def __post_init__(self) -> None:
         """Raises ValueError for a value out of range."""
         least = {
-            "games": 1, "simulations": 1, "fast_share": 0, "fast_simulations": 1, "parallel_games": 1, "threads": 0,
+            "games": 1, "simulations": 1, "parallel_games": 1, "threads": 0,
             "temperature": 0, "temperature_plies": 0, "random_plies": 0,
         }  # fmt: skip
         for name, limit in least.items():
             if not getattr(self, name) >= limit:
                 raise ValueError(f"selfplay.{name} must be at least {limit}, got {getattr(self, name)}")
-        if self.fast_share > 1:
-            raise ValueError(f"selfplay.fast_share must be at most 1, got {self.fast_share}")
 
     def num_threads(self) -> int:
         """The threads that play."""
@@ -174,7 +169,6 @@ class _Worker(Generic[S]):
         options = SearchOptions(proven_values=self.settings.proven_values)
         self.forest = Forest(play.game, evaluator, rule, num_trees, options)
         self.games: dict[int, PlayedGame[S]] = {}  # by tree
-        self.budgets = np.zeros(num_trees, np.int32)  # simulations of each tree's search
 
     def run(self, stop: threading.Event) -> list[PlayedGame[S]]:
         """Play until the numbers run out."""
@@ -185,8 +179,7 @@ class _Worker(Generic[S]):
             self.forest.simulate(trees)
             visits, proven = self.forest.tree.visits[trees, 0], self.forest.tree.plies[trees, 0] >= 0
             for b in trees[visits == 1].tolist():
-                if not self.is_fast(b):
-                    add_root_noise(self.forest, b, self.settings.noise, self.search_stream(b))
+                add_root_noise(self.forest, b, self.settings.noise, self.search_stream(b))
             for b in trees[(visits > self.goals(trees)) | proven].tolist():
                 self.act(b)
         self.counts.evaluations = self.forest.num_evaluations
@@ -195,16 +188,7 @@ class _Worker(Generic[S]):
     def goals(self, trees: np.ndarray[Any, np.dtype[np.int32]]) -> Any:
         """The simulations each search is given: a forced action needs no more than one."""
         num_edges = self.forest.tree.first_edge[trees, 1] - self.forest.tree.first_edge[trees, 0]
-        return np.where(num_edges == 1, 1, self.budgets[trees])
-
-    def is_fast(self, b: int) -> bool:
-        """Whether the search in tree b is a fast one (playout cap randomization; Wu 2019, KataGo)."""
-        return below(draw(self.search_stream(b), _FAST), 1 << 20) < self.settings.fast_share * (1 << 20)
-
-    def start_search(self, b: int, state: S) -> None:
-        """Begin the search for the next action of the game in tree b, whose state is `state`."""
-        self.forest.set_root(b, state, self.search_stream(b))
-        self.budgets[b] = self.settings.fast_simulations if self.is_fast(b) else self.settings.simulations
+        return np.where(num_edges == 1, 1, self.settings.simulations)
 
     def start_game(self, b: int, number: int) -> None:
         """Begin a game in tree b with its random actions, of which at least one more is to follow."""
@@ -220,7 +204,7 @@ class _Worker(Generic[S]):
             state = after
             played.actions.append(action)
         self.games[b] = played
-        self.start_search(b, state)
+        self.forest.set_root(b, state, self.search_stream(b))
 
     def search_stream(self, b: int) -> int:
         """The random numbers of the search in tree b: those of the game's number and ply."""
@@ -238,8 +222,7 @@ class _Worker(Generic[S]):
         legal[result.actions] = True
         played.states.append(state)
         played.legal.append(legal)
-        policy = result.policy(game.num_actions)
-        played.policies.append(np.zeros_like(policy) if self.is_fast(b) else policy)
+        played.policies.append(result.policy(game.num_actions))
         played.values.append(result.value)
         played.simulations.append(num_simulations)
         played.actions.append(action)
@@ -247,7 +230,7 @@ class _Worker(Generic[S]):
         self.counts.simulations += num_simulations
         state = game.step(state, action)
         if not game.is_terminal(state):
-            self.start_search(b, state)
+            self.forest.set_root(b, state, self.search_stream(b))
             return
         played.winner = winner(game, state)
         self.finished.append(played)

@@ -109,26 +109,6 @@ def test_every_thread_plays_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(shares.values()) == [2, 2, 2, 2]
 
 
-def test_fast_searches_are_short_and_teach_no_policy() -> None:
-    def taught(games: list[PlayedGame[Any]]) -> list[bool]:
-        return [bool(policy.sum() > 0) for game in games for policy in game.policies]
-
-    options = {"games": 24, "simulations": 24, "fast_simulations": 4}
-    games, counts = play_counting(C4, **options, fast_share=0.75)
-    teaching, forced = taught(games), sum(legal.sum() == 1 for game in games for legal in game.legal)
-    share = sum(teaching) / len(teaching)
-    assert 0.15 < share < 0.35
-    spent = 24 * sum(teaching) + 4 * (len(teaching) - sum(teaching))
-    assert spent - 24 * forced <= counts.simulations <= spent
-    assert all(taught(play(C4, **options)))
-    games, counts = play_counting(C4, **options, fast_share=1.0)
-    assert not any(taught(games))
-    assert counts.simulations <= 4 * counts.positions
-    assert moves(play(C4, **options, fast_share=0.75, threads=1)) == moves(
-        play(C4, **options, fast_share=0.75, threads=3)
-    )
-
-
 @pytest.mark.parametrize("options", [{}, {"rule": Gumbel(), "noise": NO_NOISE, "temperature": 0.0, "random_plies": 0}])
 def test_games_differ_within_and_between_iterations(options: dict[str, Any]) -> None:
     games = moves(play(C4, games=24, **options)) + moves(play(C4, first=24, games=24, **options))
@@ -209,7 +189,7 @@ def test_a_sample_shows_the_network_what_the_search_showed_it() -> None:
 
 
 def test_a_game_is_kept_as_text_with_its_opening_and_result(tmp_path: Path) -> None:
-    games, counts = play_counting(TTT, first=40, fast_share=0.5, fast_simulations=5)
+    games, counts = play_counting(TTT, first=40)
     write_records(tmp_path / "games.txt", TTT, (record_of(TTT, played, "iteration 3") for played in games))
     records = read_records(tmp_path / "games.txt", TTT)
     assert [list(record.actions) for record in records] == moves(games)
