@@ -12,9 +12,10 @@
     network:PATH            the network's policy alone, without search
     human                   a person at the terminal; in azero.play only
 
-PATH is a run, one of its checkpoints, or a file of weights. However the run itself searched, the player does so as said
-here: by PUCT with its defaults, but for the options. In place of simulations, or of plies for alphabeta, `0.5s` is half
-a second a move, and `1000,0.5s` whichever comes first. Options follow after commas, as in `uct:1000,c=1.0,sampled=4`:
+PATH is a run, one of its checkpoints, a file of weights, or the name of a network that comes with azero, as `connect4`.
+However the run itself searched, the player does so as said here: by PUCT with its defaults, but for the options. In
+place of simulations, or of plies for alphabeta, `0.5s` is half a second a move, and `1000,0.5s` whichever comes first.
+Options follow after commas, as in `uct:1000,c=1.0,sampled=4`:
 
     c=1.0                   exploration (uct, ucb1 and azero; its meaning and default are those of the rule)
     rollout=heuristic       rollouts take immediate wins and prevent the opponent's (flat, ucb1, uct); default: random
@@ -25,6 +26,8 @@ a second a move, and `1000,0.5s` whichever comes first. Options follow after com
                             than the paper's 1 (azero)
     widening=1.5            progressive widening: a node with N visits has 1.5 sqrt(N) actions (uct and azero)
     transpositions=states   states share a node however they are reached; symmetries: mirror images too (uct and azero)
+    lookahead=4             alpha-beta looks so many plies ahead of every new leaf: what it proves is not evaluated
+                            (uct and azero)
     proven=no               do not use what the tree proves (uct and azero)
     threads=2               so many trees side by side, added up (uct)
     leaves=8                so many leaves for each call of the network (azero)
@@ -110,7 +113,18 @@ def _read_human(text: str) -> _Maker:
     return refuse
 
 
-_SEARCH = ("simulations", "seconds", "sampled", "transpositions", "proven", "widening", "choice", "early", "keep")
+_SEARCH = (
+    "simulations",
+    "seconds",
+    "sampled",
+    "transpositions",
+    "proven",
+    "lookahead",
+    "widening",
+    "choice",
+    "early",
+    "keep",
+)
 
 
 def _read_flat(text: str) -> _Maker:
@@ -153,6 +167,7 @@ def _player(values: dict[str, Any], rule: Any, evaluator: Callable[[Game[Any]], 
     options = SearchOptions(
         proven_values=values.get("proven", True),
         transpositions=values.get("transpositions", "none"),
+        lookahead=values.get("lookahead", 0),
         leaves=values.get("leaves", 1),
     )
     sampled, choice, keep = values.get("sampled", 0), values.get("choice", "visits"), values.get("keep", True)
@@ -313,6 +328,7 @@ _READERS: dict[str, Callable[[str, str], Any]] = {
     "choice": _word(*CHOICES),
     "early": _yes,
     "keep": _yes,
+    "lookahead": _few,
     "depth": _count,
     "nodes": _count,
     "sampled": _count,

@@ -31,6 +31,7 @@ from azero.search.tree import IntArray
 S = TypeVar("S", bound=Hashable)
 
 _SECONDS_PER_CHUNK = 0.002  # the clock is read about this often
+_MAX_CHUNK = 1 << 30  # states; short searches would double the chunk forever
 
 
 @dataclass(frozen=True)
@@ -159,9 +160,8 @@ class AlphaBeta(Generic[S]):
                 return False
             if run(self._rules, self._memory, line, self._prunes, min(before + self._chunk, limit)):
                 return True
-            self._chunk = max(
-                1, min(2 * self._chunk, int(self._chunk * _SECONDS_PER_CHUNK / (time.perf_counter() - now)))
-            )
+            fitting = self._chunk * _SECONDS_PER_CHUNK / (time.perf_counter() - now)
+            self._chunk = int(max(1, min(2 * self._chunk, fitting, _MAX_CHUNK)))
 
 
 def _solution(root: _Root, depth: int, num_nodes: int, seconds: float) -> Solution:

@@ -20,6 +20,7 @@ from azero.search.kernels import (
     select,
     suppose_loss,
 )
+from azero.search.lookahead import look_ahead
 from azero.search.transpositions import find, link, remember, step_in_tree
 from azero.search.tree import PENDING, UNPLANTED, IntArray, Tree
 
@@ -33,9 +34,10 @@ class Leaves(NamedTuple):
     asks: IntArray  # int32[M]: 1 if it is to be evaluated, 0 if its value is known, -1 if it is pending already
     row: npt.NDArray[np.int64]  # int64[M, F + 1]: its packed state and place in the hash table, with transpositions
     actions: IntArray  # int32[M, A]: the legal actions
-    num_legal: IntArray  # int32[M]
+    num_legal: IntArray  # int32[M]; 0 as well where the value is known
     player: IntArray  # int32[M]
-    outcome: npt.NDArray[np.float32]  # float32[M]: of a finished game; 0 for others
+    plies: IntArray  # int32[M]: to the end of the game, where the value is known; else -1
+    value: npt.NDArray[np.float32]  # float32[M]: where it is known; else 0
     played: IntArray  # int32[M, 2, A]: the actions of the rollout, with RAVE
 
 
@@ -47,11 +49,19 @@ class Spec(NamedTuple):
     proven_values: bool
 
 
+class Start(NamedTuple):
+    """Where a search begins."""
+
+    rules: Any
+    lookahead: Any
+    state: Any  # of the root
+
+
 @compilable
-def _descend(tree: Tree, b: int, spec: Spec, start: Any, path: Any, row: Any) -> Any:
+def _descend(tree: Tree, b: int, spec: Spec, start: Start, path: Any, row: Any) -> Any:
     """Select a leaf by one simulation; returns the length of `path` and, unless its value is known, the state."""
-    rule, sharing, _ = spec
-    rules, state = start
+    rule, sharing = spec.rule, spec.sharing
+    rules, state = start.rules, start.state
     depth, followed = begin_path(rule, tree, b, path), 1
     while True:
         depth = select(tree, b, rule, sharing, path, depth)
@@ -66,12 +76,8 @@ def _descend(tree: Tree, b: int, spec: Spec, start: Any, path: Any, row: Any) ->
 
 
 @compilable
-def find_leaf(tree: Tree, b: int, slot: int, spec: Spec, start: Any, leaves: Leaves, batched: bool) -> Any:
-    """Select a leaf of tree b; what is to be known of it goes into its slot of `leaves`. Returns its state.
-
-    `start` holds the rules and the state of the root.
-    """
-    rules = start[0]
+def find_leaf(tree: Tree, b: int, slot: int, spec: Spec, start: Start, leaves: Leaves, batched: bool) -> Any:
+    """Select a leaf of tree b; what is to be known of it goes into its slot of `leaves`. Returns its state."""
     leaves.stream[slot] = draw(tree.stream[b], tree.edges[b, 0]["visits"])
     depth, state = _descend(tree, b, spec, start, leaves.path[slot], leaves.row[slot])
     edge = leaves.path[slot, depth - 1]
@@ -81,11 +87,10 @@ def find_leaf(tree: Tree, b: int, slot: int, spec: Spec, start: Any, leaves: Lea
         leaves.asks[slot] = -1
         return state
     if leaf == UNPLANTED or tree.nodes[b, leaf]["plies"] < 0:
-        num_legal = write_legal_actions(rules, state, leaves.actions[slot])
-        leaves.num_legal[slot] = num_legal
-        leaves.asks[slot] = 1 if num_legal > 0 else 0
-        leaves.outcome[slot] = outcome(rules, state) if num_legal == 0 else 0.0
-        leaves.player[slot] = current_player(rules, state)
+        num_legal, value, plies = _known_value(start, state, depth, leaves.actions[slot])
+        leaves.num_legal[slot], leaves.value[slot], leaves.plies[slot] = num_legal, value, plies
+        leaves.asks[slot] = 1 if plies < 0 else 0
+        leaves.player[slot] = current_player(start.rules, state)
     if batched:
         suppose_loss(tree, b, leaves.path[slot, :depth], 1)
         if leaf == UNPLANTED:
@@ -94,15 +99,34 @@ def find_leaf(tree: Tree, b: int, slot: int, spec: Spec, start: Any, leaves: Lea
     return state
 
 
+@compilable
+def _known_value(start: Start, state: Any, depth: int, actions: Any) -> tuple[int, float, int]:
+    """The legal actions of a leaf, where it has to be evaluated; else its value, and the plies to the end of the game.
+
+    Returns how many `actions` there are, the value, and the plies; -1 if it is to be evaluated. The root has
+    to be, for its actions are what is asked for.
+    """
+    rules = start.rules
+    num_legal = write_legal_actions(rules, state, actions)
+    if num_legal == 0:
+        return 0, float(np.float32(outcome(rules, state))), 0
+    if depth > 1:
+        value, plies = look_ahead(start.lookahead, rules, state, actions[:num_legal])
+        if plies >= 0:
+            return 0, value, plies
+    return num_legal, 0.0, -1
+
+
 @kernel
 def find_packed(tree: Tree, trees: Any, spec: Spec, starts: Any, leaves: Leaves, found: Any, batched: bool) -> int:
     """Descend in these trees and write the leaves to be evaluated side by side; returns how many they are."""
-    rules, like, packed = starts
+    rules, lookahead, like, packed = starts
     rows, legal, streams = found
     num_asking = 0
     for slot in range(len(trees)):
         b = trees[slot]
-        state = find_leaf(tree, b, slot, spec, (rules, unpack(like, packed[b])), leaves, batched)
+        start = Start(rules, lookahead, unpack(like, packed[b]))
+        state = find_leaf(tree, b, slot, spec, start, leaves, batched)
         if leaves.asks[slot] < 0:
             break
         if leaves.asks[slot] > 0:
@@ -135,14 +159,14 @@ def plant_leaves(tree: Tree, trees: Any, spec: Spec, leaves: Leaves, answers: Ev
     for slot in range(len(trees)):
         b = trees[slot]
         path, stream = leaves.path[slot, : leaves.depth[slot]], leaves.stream[slot]
-        value = values[i] if leaves.asks[slot] > 0 else leaves.outcome[slot]
+        value = values[i] if leaves.asks[slot] > 0 else leaves.value[slot]
         node = tree.edges[b, path[-1]]["child"]
         if node < 0:  # in a batch another edge to the same state may just have planted it
             node = find(spec.sharing, tree, b, leaves.row[slot])
             tree.edges[b, path[-1]]["child"] = node
         if node < 0:
             actions = leaves.actions[slot, : leaves.num_legal[slot]]
-            node = expand(tree, b, path[-1], leaves.player[slot], value, actions, stream)
+            node = expand(tree, b, path[-1], leaves.player[slot], value, leaves.plies[slot], actions, stream)
             for edge in range(tree.nodes[b, node]["first_edge"], tree.nodes[b, node + 1]["first_edge"]):
                 tree.edges[b, edge]["prior"] = policy[i, tree.edges[b, edge]["action"]]
             _settle_in(tree, b, spec, path, leaves.row[slot], stream)
@@ -153,9 +177,9 @@ def plant_leaves(tree: Tree, trees: Any, spec: Spec, leaves: Leaves, answers: Ev
 
 
 @kernel
-def grow_fused(tree: Tree, b: int, num_visits: int, spec: Spec, rollouts: Any, start: Any, scratch: Any) -> int:
+def grow_fused(tree: Tree, b: int, num_visits: int, spec: Spec, rollouts: Any, start: Start, scratch: Any) -> int:
     """Simulate until the root has `num_visits` or is proven, or the room is used up; returns the number of rollouts."""
-    rules = start[0]
+    rules = start.rules
     policy, num_rollouts = rollouts
     path, row, buffers = scratch
     num_evaluations = 0
@@ -171,14 +195,13 @@ def grow_fused(tree: Tree, b: int, num_visits: int, spec: Spec, rollouts: Any, s
         value = 0.0
         played = buffers[FIRST_TRACE:NUM_BUFFERS]
         if node < 0 or tree.nodes[b, node]["plies"] < 0:
-            num_legal = write_legal_actions(rules, state, buffers[-1])
-            if num_legal > 0:
+            num_legal, value, plies = _known_value(start, state, depth, buffers[-1])
+            if plies < 0:
                 value = float(np.float32(mean_rollout(policy, rules, state, stream, num_rollouts, buffers)))
                 num_evaluations += 1
-            else:
-                value = float(np.float32(outcome(rules, state)))
             if node < 0:
-                node = expand(tree, b, edge, current_player(rules, state), value, buffers[-1, :num_legal], stream)
+                player = current_player(rules, state)
+                node = expand(tree, b, edge, player, value, plies, buffers[-1, :num_legal], stream)
                 _settle_in(tree, b, spec, path[:depth], row, stream)
         _count(tree, b, spec, path[:depth], value, played)
     return num_evaluations

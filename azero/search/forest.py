@@ -23,6 +23,7 @@ from azero.games.game import Game
 from azero.search.drivers import (
     Leaves,
     Spec,
+    Start,
     find_leaf,
     find_packed,
     forget_leaves,
@@ -31,6 +32,7 @@ from azero.search.drivers import (
     plant_leaves,
 )
 from azero.search.kernels import copy_subtree, subtree_size
+from azero.search.lookahead import new_lookahead
 from azero.search.transpositions import NotShared, Shared, SharedBySymmetry, fill_slots
 from azero.search.tree import MAX_ACTIONS, Columns, IntArray, allocate, clear, enlarged
 
@@ -50,6 +52,7 @@ class SearchOptions:
 
     proven_values: bool = True  # wins, losses and draws that the tree proves are exact and take no more simulations
     transpositions: str = "none"  # "states": all edges to a state share its node; "symmetries": mirror images too
+    lookahead: int = 0  # plies that alpha-beta looks ahead of every new leaf, >= 0: what it proves is not evaluated
     leaves: int = 1  # of one tree for each call of the evaluator, >= 1; more keep a graphics card busy
 
     def __post_init__(self) -> None:
@@ -58,6 +61,8 @@ class SearchOptions:
             raise ValueError(f"transpositions must be {' or '.join(_SHARING)}, got {self.transpositions!r}")
         if self.leaves < 1:
             raise ValueError(f"leaves must be at least 1, got {self.leaves}")
+        if self.lookahead < 0:
+            raise ValueError(f"lookahead must be at least 0, got {self.lookahead}")
 
 
 class Forest(Generic[S]):
@@ -94,6 +99,7 @@ class Forest(Generic[S]):
         self.evaluator = evaluator
         self._rules = game.rules if isinstance(game, CompiledGame) else PlainRules(game)
         self._spec = Spec(rule, sharing, options.proven_values)
+        self._lookahead = new_lookahead(game, options.lookahead)
         num_keys = 0 if isinstance(sharing, NotShared) else getattr(self._rules, "key_width", max(num_fields, 1))
         focus = game.max_game_length + 2 if getattr(rule, "tries_all_children", False) else 0
         columns = Columns(num_keys, 2 * num_played, focus)
@@ -101,7 +107,7 @@ class Forest(Generic[S]):
         self.roots: list[S] = [self._like] * num_trees
         self._packed_roots = np.zeros((num_trees, num_fields), np.int64)
         num_leaves = max(num_trees, options.leaves)
-        ints = np.zeros((4, num_leaves), np.int32)
+        ints = np.zeros((5, num_leaves), np.int32)
         self._leaves = Leaves(
             stream=np.zeros(num_leaves, np.int64),
             path=np.zeros((num_leaves, game.max_game_length + 1), np.int32),
@@ -111,7 +117,8 @@ class Forest(Generic[S]):
             actions=np.zeros((num_leaves, game.num_actions), np.int32),
             num_legal=ints[2],
             player=ints[3],
-            outcome=np.zeros(num_leaves, np.float32),
+            plies=ints[4],
+            value=np.zeros(num_leaves, np.float32),
             played=np.zeros((num_leaves, 2, num_played), np.int32),
         )
 
@@ -166,6 +173,11 @@ class Forest(Generic[S]):
         """The edges of the root of tree b; none before its first simulation."""
         first, last = self.tree.first_edge[b, :2] if self.tree.size[b] else (0, 0)
         return slice(int(first), int(last))
+
+    def has_edges(self, b: int, edge: int) -> bool:
+        """Whether an edge of tree b leads to a node from which a search can go on: planted, and not by lookahead."""
+        child = self.tree.child[b, edge]
+        return bool(child >= 0 and self.tree.first_edge[b, child] < self.tree.first_edge[b, child + 1])
 
     def is_proven(self, b: int) -> bool:
         """Whether the value of the root of tree b is proven, so that there is nothing left to search."""
@@ -239,13 +251,13 @@ class Forest(Generic[S]):
         evaluator: Any = self.evaluator
         leaves, num_actions = self._leaves, self.game.num_actions
         scratch = (leaves.path[0], leaves.row[0], np.zeros((NUM_BUFFERS + 1, num_actions), np.int32))
-        root = unpack(self._like, self._packed_roots[b])
+        start = Start(self._rules, self._lookahead, unpack(self._like, self._packed_roots[b]))
         traced = leaves.played.size > 0
         rollouts = (TracingPolicy(evaluator.policy) if traced else evaluator.policy, evaluator.num_rollouts)
         chunk = 1 + _CHUNK // evaluator.num_rollouts
         while (visits := int(self.tree.visits[b, 0])) < num_visits and not self.is_proven(b):
             goal = min(num_visits, visits + chunk)
-            self.num_evaluations += grow_fused(self.tree, b, goal, self._spec, rollouts, (self._rules, root), scratch)
+            self.num_evaluations += grow_fused(self.tree, b, goal, self._spec, rollouts, start, scratch)
             if not has_room(self.tree, b, 1, num_actions):
                 self._enlarge()
 
@@ -266,12 +278,13 @@ class Forest(Generic[S]):
         if isinstance(game, CompiledGame):
             streams = np.empty(len(trees), np.int64)
             rows = np.empty((len(trees), self._packed_roots.shape[1]), np.int64)
-            starts = (game.rules, self._like, self._packed_roots)
+            starts = (game.rules, self._lookahead, self._like, self._packed_roots)
             num = find_packed(self.tree, trees, self._spec, starts, leaves, (rows, legal, streams), batched)
             return self._batch(PackedStates(self._like, rows[:num]), legal[:num], streams[:num])
         states: list[S] = []
         for slot, b in enumerate(trees):
-            states.append(find_leaf(self.tree, b, slot, self._spec, (self._rules, self.roots[b]), leaves, batched))
+            start = Start(self._rules, self._lookahead, self.roots[b])
+            states.append(find_leaf(self.tree, b, slot, self._spec, start, leaves, batched))
             if leaves.asks[slot] < 0:
                 break
             legal[slot, leaves.actions[slot, : leaves.num_legal[slot]]] = True

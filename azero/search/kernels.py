@@ -114,12 +114,12 @@ def select(tree: Tree, b: int, rule: Any, sharing: Any, path: Any, depth: int) -
 
 
 @compilable
-def expand(tree: Tree, b: int, edge: int, player: int, value: float, actions: Any, stream: int) -> int:
+def expand(tree: Tree, b: int, edge: int, player: int, value: float, plies: int, actions: Any, stream: int) -> int:
     """Plant the node that `edge` leads to, with one edge for each of `actions`; returns its number.
 
     The edges have equal priors and the order of the actions, from a random one round to the one before it: of equal
-    edges a selection rule takes the first, which so is each of them equally often. Without actions the game is over,
-    and `value` is what the rules say.
+    edges a selection rule takes the first, which so is each of them equally often. Where `value` is proven, `plies`
+    from the end of the game, no actions are needed; else `plies` is -1.
     """
     node: int = tree.size[b]
     tree.size[b] = node + 1
@@ -128,7 +128,7 @@ def expand(tree: Tree, b: int, edge: int, player: int, value: float, actions: An
     tree.nodes[b, node]["player"] = player
     tree.nodes[b, node]["value"] = value
     tree.nodes[b, node]["floor"] = -1.0
-    tree.nodes[b, node]["plies"] = -1 if num_actions > 0 else 0
+    tree.nodes[b, node]["plies"] = plies
     first = tree.nodes[b, node]["first_edge"]
     tree.nodes[b, node + 1]["first_edge"] = first + num_actions
     turn = below(draw(stream, _FIRST_ACTION), num_actions) if num_actions > 0 else 0

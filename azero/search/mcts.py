@@ -106,7 +106,7 @@ class MCTS(Generic[S]):
             forest.root_edges(0).start + int(np.flatnonzero(forest.tree.action[0, forest.root_edges(0)] == action)[0])
             for forest in self._forests
         ]
-        planted = all(f.tree.child[0, edge] >= 0 for f, edge in zip(self._forests, edges, strict=True))
+        planted = all(f.has_edges(0, edge) for f, edge in zip(self._forests, edges, strict=True))
         # Below the root mirror images may stand for a state; as a root it has to stand for itself.
         if not planted or self.game.is_terminal(state) or self.forest.image(state) != state:
             self.reset()

@@ -22,6 +22,7 @@ _PLIES = 1 << 32  # in a unit
 _WIN = _UNITS * _PLIES  # the score of a finished game that the player to move has won
 _BEST = _WIN - 1  # and of an unfinished one, at most
 INFINITY = 1 << 62
+_FULL_WIN = _WIN - (1 << 20)  # no win of value 1 scores less, however far away it is
 _UPPER, _EXACT, _LOWER = -1, 0, 1  # what a score is to the true one
 _PROVEN = 1 << 30  # the depth of a score that no deeper search can change
 
@@ -96,6 +97,31 @@ def set_root(line: Line, player: int) -> None:
     """Begin with another root."""
     line.player[0] = player
     line.history[:], line.cursor[:] = 0, 0
+
+
+@compilable
+def set_all_actions(line: Line, player: int, actions: Any, depth: int) -> None:
+    """Begin with another root and prepare a search of all its actions, which tells wins and losses but not the fastest.
+
+    The first win that is found ends it.
+    """
+    line.history[:] = 0
+    line.cursor[:] = 0
+    for i in range(len(actions)):
+        line.actions[0, i] = actions[i]
+    line.player[0], line.num_actions[0], line.num_tried[0], line.num_sorted[0] = player, len(actions), 0, 0
+    line.floor[0] = line.alpha[0] = -_FULL_WIN
+    line.beta[0], line.best[0], line.depth[0], line.guessed[0] = _FULL_WIN, -INFINITY, depth, 0
+
+
+@compilable
+def result_of_root(line: Line) -> tuple[float, int]:
+    """The value of the root after such a search, and the plies to the end at most; -1 where it is not proven."""
+    score = line.best[0]
+    if not is_proven(line, 0):
+        return 0.0, -1
+    units = (score + _PLIES // 2) // _PLIES
+    return units / _UNITS, int(abs(units * _PLIES - score) if units else line.depth[0])
 
 
 def set_root_action(line: Line, action: int, depth: int, floor: int) -> None:

@@ -171,7 +171,7 @@ class TreeView(Generic[S]):
             num_nodes=len(num_legal),
             num_states=len(states),
             num_proven=int((tree.plies[self.b, : len(num_legal)] >= 0).sum()),
-            num_finished=num_legal.count(0),
+            num_finished=int((tree.plies[self.b, : len(num_legal)] == 0).sum()),
             nodes_at_depth=tuple(nodes_at_depth),
             mean_legal=_mean_positive(num_legal),
             mean_tried=_mean_positive(num_tried),

@@ -42,6 +42,7 @@ class Options:
     proven_values: bool = False
     shared: bool = False
     canonical: Any = None  # a function of the state, with transpositions up to symmetry
+    lookahead: int = 0  # plies that are searched below a new leaf
     max_depth: int = 10**9
     amaf: bool = False
     by_prior: bool = False  # sort the edges
@@ -161,6 +162,24 @@ def halving(num_considered: int, num_simulations: int) -> list[int]:
     return due[:num_simulations]
 
 
+def proven_within(game: Any, state: Any, depth: int) -> float | None:
+    """The value for the player to move if looking so many plies ahead proves it; the root alone knows it at depth 0."""
+    legal = game.legal_actions(state)
+    if not legal:
+        return game.outcome(state)
+    if depth == 0:
+        return None
+    player, values = game.current_player(state), []
+    for action in legal:
+        after = game.step(state, action)
+        value = proven_within(game, after, depth - 1)
+        values.append(value if value is None or game.current_player(after) == player else -value)
+    known = [value for value in values if value is not None]
+    if 1.0 in known:
+        return 1.0
+    return max(known) if len(known) == len(values) else None
+
+
 def random_rollout(game: Any, state: Any, stream: int, played: Any = None) -> float:
     """The result of random play for the player to move; `played` is given the actions each player took."""
     player, length = game.current_player(state), 0
@@ -238,13 +257,15 @@ class NaiveSearch:
     def worth(self, state: Any, stream: int, played: Any) -> tuple[dict[int, float], float]:
         if not self.game.legal_actions(state):
             return {}, self.game.outcome(state)
+        if self.nodes and (value := proven_within(self.game, state, self.options.lookahead)) is not None:
+            return {}, value
         if self.options.amaf:
             return self.evaluate(state, stream, played)
         return self.evaluate(state, stream)
 
     def plant(self, state: Any, stream: int, answer: Any) -> Node:
         policy, value = answer
-        legal = list(self.game.legal_actions(state))
+        legal = list(policy)
         turn = below(draw(stream, 1 << 40), len(legal)) if legal else 0
         legal = legal[turn:] + legal[:turn]
         if self.options.by_prior:

@@ -153,6 +153,13 @@ def check(search, state, depth=None, memory=None):
             check_exact_actions(solution, naive)
 
 
+def test_any_number_of_short_searches_is_searched() -> None:
+    search = AlphaBeta(TTT, table_size=0)  # each search doubles how much is done between two looks at the clock
+    for _ in range(1200):
+        solution = search.search(TTT.initial_state(), Limits(depth=1))
+    assert solution.depth == 1
+
+
 def test_a_score_orders_by_value_and_then_by_distance() -> None:
     def score(value: float, plies: int) -> int:
         result = score_of(value)

@@ -95,10 +95,13 @@ def tree_of(forest: Forest[Any], b: int = 0) -> list[Any]:
     return nodes
 
 
-def assert_same(naive: list[Any], tree: list[Any]) -> None:
+def assert_same(naive: list[Any], tree: list[Any], options: SearchOptions) -> None:
+    """Where alpha-beta looks ahead, it says within how many plies at most, the twin only whether anything is proven."""
     assert len(naive) == len(tree)
     for (*node, edges), (*tree_node, tree_edges) in zip(naive, tree, strict=True):
         player, value, plies = node
+        if options.lookahead:
+            plies, tree_node[2] = (plies >= 0), (tree_node[2] >= 0)
         assert [player, np.float32(value), plies] == tree_node
         assert [(a, np.float32(p), n) for a, p, n, _ in edges] == [(a, p, n) for a, p, n, _ in tree_edges]
         np.testing.assert_allclose([e[3] for e in edges], [e[3] for e in tree_edges], rtol=1e-6, atol=1e-6)
@@ -132,6 +135,7 @@ WITH_ROLLOUTS = {
     "uct, proven values": Case(UCT(1.2), uct_12, PROVEN),
     "uct, transpositions": Case(UCT(1.2), uct_12, STATES),
     "uct, proven values and mirror images": Case(UCT(1.2), uct_12, SYMMETRIES),
+    "uct, lookahead": Case(UCT(1.2), uct_12, SearchOptions(lookahead=3)),
     "uct, all children at once": Case(UCTByNode(1.2), uct_12),
     "ucb1": Case(UCB1(1.2), uct_12, max_depth=1),
     "flat": Case(Flat(), flat, PROVEN, max_depth=1),
@@ -146,6 +150,9 @@ WITH_PRIORS = {
     **{f"puct {fpu}": Case(PUCT(**fpu), lambda *place, fpu=fpu: puct(*place, PUCT(**fpu))) for fpu in FPU},
     "puct, forced": Case(PUCT(forced_visits=2.0), lambda *place: puct(*place, PUCT(forced_visits=2.0))),
     "puct, proven values": Case(PUCT(), lambda *place: puct(*place, PUCT()), PROVEN),
+    "puct, lookahead and shared states": Case(
+        PUCT(), lambda *place: puct(*place, PUCT()), SearchOptions(lookahead=2, transpositions="states")
+    ),
     "puct, mirror images": Case(PUCT(), lambda *place: puct(*place, PUCT()), SYMMETRIES),
     "gumbel": Case(Gumbel(4).for_budget(199), lambda *place: gumbel(*place, Gumbel(4).for_budget(199))),
     "gumbel, proven values": Case(
@@ -171,6 +178,7 @@ def naive_search(game: Any, root: Any, case: Case, evaluate: Any, stream: int) -
 
     options = Options(
         proven_values=case.options.proven_values,
+        lookahead=case.options.lookahead,
         shared=transpositions != "none",
         canonical=canonical,
         max_depth=case.max_depth,
@@ -204,7 +212,7 @@ def test_search_with_rollouts_plants_one_tree_by_every_driver(name: str, case: s
             forest = Forest(driven, RolloutEvaluator(), kind.rule, options=kind.options)
             forest.set_root(0, root, stream)
             grow(forest, visits)
-            assert_same(dump(naive), tree_of(forest))
+            assert_same(dump(naive), tree_of(forest), kind.options)
 
 
 def fused(forest: Forest[Any], num_visits: int) -> None:
@@ -223,7 +231,8 @@ def test_fused_stepped_and_plain_python_agree_for_every_rollout(name: str, polic
     game = load_game(name)
     trees = []
     for driven, wrap in [(game, lambda e: e), (game, Stepped), (Hidden(game), lambda e: e)]:
-        forest = Forest(driven, wrap(RolloutEvaluator(policy, num_rollouts)), UCT())
+        options = SearchOptions(lookahead=3 - num_rollouts)
+        forest = Forest(driven, wrap(RolloutEvaluator(policy, num_rollouts)), UCT(), options=options)
         forest.set_root(0, roots(name)[1], 5)
         forest.grow(0, 60)
         trees.append(tree_of(forest))
@@ -248,7 +257,7 @@ def test_search_with_priors_equals_its_naive_twin(name: str, case: str) -> None:
             forest = Forest(driven, Hashed(), kind.rule, options=kind.options)
             forest.set_root(0, root, 7)
             forest.grow(0, MANY)
-            assert_same(dump(naive), tree_of(forest))
+            assert_same(dump(naive), tree_of(forest), kind.options)
 
 
 @pytest.mark.parametrize("name", GAMES)
