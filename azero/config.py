@@ -34,6 +34,7 @@ from omegaconf.errors import OmegaConfBaseException
 from azero.games import load_game
 from azero.games.blame import told, watched
 from azero.games.suggest import suggestion
+from azero.resources import resource_directory
 
 T = TypeVar("T")
 
@@ -120,13 +121,6 @@ def settings_changes(before: str, after: str) -> list[str]:
     return [f"{name}: {_text(old.get(name))} -> {_text(new[name])}" for name in names]
 
 
-def config_directory() -> Path:
-    """Where the configs lie: inside an installed package, beside it in a checkout."""
-    package = Path(__file__).resolve().parent
-    inside = package / "configs"
-    return inside if inside.is_dir() else package.parent / "configs"
-
-
 @contextmanager
 def _exit_status(name: str) -> Iterator[None]:
     """End the process in one line for an interrupt, or for an error that tells the user what to do."""
@@ -211,7 +205,7 @@ def _compose(schema: type[Any], name: str, words: Sequence[str], positional: str
         else:
             overrides.append(word)
     ConfigStore.instance().store("schema", structured)
-    with _one_line_errors(), initialize_config_dir(str(config_directory()), version_base="1.3"):
+    with _one_line_errors(), initialize_config_dir(str(resource_directory("configs")), version_base="1.3"):
         config = compose(name, overrides)
     for key, value in direct.items():
         OmegaConf.update(config, key, value)
@@ -220,7 +214,7 @@ def _compose(schema: type[Any], name: str, words: Sequence[str], positional: str
 
 def _groups(name: str) -> set[str]:
     """The config groups that `configs/<name>.yaml` chooses from."""
-    defaults = OmegaConf.load(config_directory() / f"{name}.yaml").defaults
+    defaults = OmegaConf.load(resource_directory("configs") / f"{name}.yaml").defaults
     return {str(group) for entry in defaults if OmegaConf.is_dict(entry) for group in entry}
 
 
@@ -233,7 +227,7 @@ def _game_override(game: str, groups: Iterable[str]) -> list[str]:
     name = game.partition("(")[0]
     if ":" not in game:
         load_game(game)
-    if "game" in groups and (config_directory() / "game" / f"{name}.yaml").is_file():
+    if "game" in groups and (resource_directory("configs") / "game" / f"{name}.yaml").is_file():
         return [f"game={_quoted(name)}"]
     return ["~game"] if "game" in groups else []
 
@@ -292,7 +286,7 @@ def _help(name: str, usage: str, about: str, config: DictConfig) -> str:
         start = f"  {f'{option}={_text(value)}':<34} "
         lines += textwrap.wrap(meaning, 110, initial_indent=start, subsequent_indent=" " * 37) or [start.rstrip()]
     for group in sorted(_groups(name)):
-        choices = sorted(path.stem for path in (config_directory() / group).glob("*.yaml"))
+        choices = sorted(path.stem for path in (resource_directory("configs") / group).glob("*.yaml"))
         lines += ["", f"Defaults that go together: {group}={' or '.join(choices)}"]
     return "\n".join(lines) + "\n" + _FLAGS
 

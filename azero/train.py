@@ -16,11 +16,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from azero.config import command, config_directory, saved_words, settings_changes, settings_text
+from azero.config import command, saved_words, settings_changes, settings_text
 from azero.games import file_name, load_game
 from azero.learning.files import write_durably
 from azero.learning.trainer import Trainer, TrainingSettings
 from azero.players.series import locked
+from azero.resources import resource_directory
 
 CONFIG_FILE = "config.yaml"
 
@@ -87,7 +88,7 @@ def _with_saved_settings(words: Sequence[str]) -> list[str]:
     if not resumed:
         return list(words)
     chosen = [word.replace("=", "/") + ".yaml" for word in words if word.startswith("search=")]
-    files = [resumed[-1], *(config_directory() / name for name in chosen)]
+    files = [resumed[-1], *(resource_directory("configs") / name for name in chosen)]
     return [*(word for file in files if file.is_file() for word in saved_words(file)), *words]
 
 

@@ -8,7 +8,6 @@ come with `pip install -c constraints.txt -e '.[bench]'`; one that is missing is
 import argparse
 import hashlib
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -37,6 +36,7 @@ from azero.games import load_game
 from azero.games.batch import StateBatch
 from azero.games.game import Game, state_after
 from azero.learning.selfplay import SelfPlay, SelfPlayCounts, SelfPlaySettings
+from azero.machine import machine_text
 from azero.search.forest import Forest, SearchOptions
 from azero.search.mcts import MCTS, Budget
 from azero.search.puct import PUCT
@@ -451,17 +451,6 @@ def use_cores(number: int) -> None:
 CORES = sorted(os.sched_getaffinity(0), reverse=True) if hasattr(os, "sched_getaffinity") else []
 
 
-def machine() -> str:
-    """What the figures hold for."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    models = [line.partition(": ")[2] for line in lines if line.startswith("model name")]
-    versions = ", ".join(f"{package} {metadata.version(package)}" for package in ("numba", "numpy", "onnxruntime"))
-    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
-    model = models[0] if models else platform.processor() or platform.machine()
-    return f"{model}, {os.cpu_count()} cores{load}; Python {platform.python_version()}, {versions}"
-
-
 def main() -> None:
     """Measure what the command line asks for."""
     parser = argparse.ArgumentParser(description="Measures azero beside its peers.")
@@ -476,7 +465,8 @@ def main() -> None:
     use_cores(1)
     bench = Bench(3 if options.quick else 5, "process_time" if options.cpu_time else "perf_counter")
     clock = "CPU time" if options.cpu_time else "wall clock"
-    print(f"{machine()}. Medians of {bench.num_runs} runs, one core, {clock}.\n")
+    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    print(f"{machine_text()}{load}. Medians of {bench.num_runs} runs, one core, {clock}.\n")
     table = Table("measured", "azero", "beside", "", "ratio", box=box.MARKDOWN)
     console = Console(width=180)
     with console.status("measuring") as status:

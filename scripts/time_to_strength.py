@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from azero.config import compose_settings
+from azero.config import compose_settings, settings_text
 from azero.games import load_game
 from azero.games.game import Game
 from azero.learning.cores import num_cores
@@ -26,7 +26,7 @@ from azero.learning.metrics import read_metrics
 from azero.learning.trainer import Trainer
 from azero.players.exact import known_sets, measure, thinned
 from azero.players.spec import parse_player
-from azero.train import TrainSettings
+from azero.train import CONFIG_FILE, TrainSettings
 
 MINUTES = (
     0.5,
@@ -196,6 +196,7 @@ def main(out: str, *words: str) -> None:
         )
         run = directory / f"seed-{seed}"
         run.mkdir(parents=True, exist_ok=True)
+        write_durably(run / CONFIG_FILE, settings_text(settings).encode())
         game = load_game(settings.game)
         watch = Stopwatch(game, run, rows)
         watch.trainer = Trainer(game, settings, run, watch)

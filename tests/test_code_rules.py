@@ -13,20 +13,20 @@ import pytest
 import yaml
 
 import azero
-from azero.config import config_directory
+from azero.resources import resource_directory
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "azero").rglob("*.py"))
 TREES = {path.relative_to(ROOT): ast.parse(path.read_text()) for path in SOURCES}
-LADDER = ("_jit", "games", "evaluators", "search", "players", "learning", "config")  # lower may not import higher
-COMMANDS = sorted(path.stem for path in config_directory().glob("*.yaml"))
+LADDER = ("_jit", "resources", "games", "evaluators", "search", "players", "learning", "config")  # lower may not import higher
+COMMANDS = sorted(path.stem for path in resource_directory("configs").glob("*.yaml"))
 CHOICES = [
     (name, group, path.stem)
     for name in COMMANDS
-    for entry in yaml.safe_load((config_directory() / f"{name}.yaml").read_text())["defaults"]
+    for entry in yaml.safe_load((resource_directory("configs") / f"{name}.yaml").read_text())["defaults"]
     if isinstance(entry, dict)
     for group in entry
-    for path in sorted((config_directory() / group).glob("*.yaml"))
+    for path in sorted((resource_directory("configs") / group).glob("*.yaml"))
 ]
 
 

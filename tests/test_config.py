@@ -48,7 +48,7 @@ def configs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in files.items():
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
         (directory / name).write_text(text)
-    monkeypatch.setattr("azero.config.config_directory", lambda: directory)
+    monkeypatch.setattr("azero.config.resource_directory", lambda name: directory)
     monkeypatch.delenv("AZERO_TRACEBACK", raising=False)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")

@@ -19,6 +19,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from azero.games.game import Game
+from azero.resources import resource_directory
 
 Weights = dict[str, npt.NDArray[Any]]
 
@@ -141,12 +142,17 @@ def checkpoints(run_directory: Path) -> list[Path]:
 def find_network(path: str | Path) -> Network:
     """The network in a weights file, in a checkpoint, or in the newest checkpoint of a run that has a sound one.
 
-    A damaged checkpoint of a run is passed over with a warning. Raises FileNotFoundError if there is nothing at
-    `path`, NetworkFileError if what is there holds no network.
+    Where there is nothing at `path`, it may be the name of a network that comes with azero. A damaged checkpoint of a
+    run is passed over with a warning. Raises FileNotFoundError if there is no such thing, NetworkFileError if what is
+    there holds no network.
     """
-    path = Path(path).expanduser().absolute()
+    name, path = str(path), Path(path).expanduser().absolute()
     if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist; {_EXPECTED}")
+        if name not in (known := shipped_networks()):
+            raise FileNotFoundError(
+                f"{path} does not exist; {_EXPECTED}, or one that comes with azero: {', '.join(known)}"
+            )
+        path = known[name]
     if path.is_file():
         return read_network(path)
     if (path / WEIGHTS_FILE).exists() or checkpoint_number(path) is not None:
@@ -160,6 +166,12 @@ def find_network(path: str | Path) -> Network:
 
 
 _EXPECTED = f"expected a run, one of its checkpoints (iteration-...), or a {WEIGHTS_FILE}"
+
+
+def shipped_networks() -> dict[str, Path]:
+    """The weights files that come with azero, by name."""
+    files = resource_directory("checkpoints").glob(f"*/{WEIGHTS_FILE}")
+    return {path.parent.name: path for path in sorted(files)}
 
 
 def read_network(path: Path) -> Network:

@@ -13,7 +13,14 @@ import pytest
 from safetensors.numpy import load, save
 
 from azero.evaluators.network import NetworkEvaluator, load_network
-from azero.evaluators.weights import NetworkFileError, NetworkSettings, find_network, read_network, version
+from azero.evaluators.weights import (
+    NetworkFileError,
+    NetworkSettings,
+    find_network,
+    read_network,
+    shipped_networks,
+    version,
+)
 from azero.games.batch import batch_of
 from azero.games.connect4 import Connect4
 from azero.games.tictactoe import TicTacToe
@@ -88,6 +95,31 @@ def test_a_damaged_checkpoint_of_a_run_is_passed_over_by_name(tmp_path: Path) ->
 def test_a_path_with_nothing_there_says_so_and_what_was_expected(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"nowhere does not exist; expected a run, one of its checkpoints"):
         load_network(tmp_path / "nowhere")
+
+
+def test_a_network_that_comes_with_azero_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, iteration in (("large", 3), ("small", 7)):
+        (tmp_path / "come" / name).mkdir(parents=True)
+        network = random_network(GAME, iteration=iteration)
+        (tmp_path / "come" / name / "weights.safetensors").write_bytes(network.to_bytes())
+    monkeypatch.setattr("azero.evaluators.weights.resource_directory", lambda name: tmp_path / "come")
+    monkeypatch.chdir(tmp_path)
+    assert (find_network("large").iteration, find_network("small").iteration) == (3, 7)
+    for wrong in ("medium", "./large", "come/medium"):
+        with pytest.raises(FileNotFoundError, match="or one that comes with azero: large, small"):
+            find_network(wrong)
+    (tmp_path / "large").mkdir()  # what is there goes before
+    (tmp_path / "large" / "weights.safetensors").write_bytes(random_network(GAME, iteration=1).to_bytes())
+    assert find_network("large").iteration == 1
+
+
+def test_every_network_that_comes_with_azero_is_sound_and_has_a_card_that_describes_it() -> None:
+    for name, path in shipped_networks().items():
+        network = read_network(path)
+        card = (path.parent / "README.md").read_text()
+        assert card.startswith(f"# {name}: {network.game}\n")
+        assert f"{network.iteration} iterations" in card
+        assert f"`network:{name}`" in card
 
 
 @pytest.mark.parametrize("name", ["", "iteration-000001"])

@@ -8,17 +8,18 @@ from pathlib import Path
 import pytest
 
 from azero import sweep
-from azero.config import compose_settings, config_directory
+from azero.config import compose_settings
 from azero.games.tictactoe import TicTacToe
 from azero.players.plots import draw_sweep
 from azero.players.points import Template, measured, seconds_per_move, simulations_per_second
 from azero.players.rating import Score
 from azero.players.record import GameRecord, Spent, read_records
 from azero.players.spec import parse_player
+from azero.resources import resource_directory
 from azero.sweep import SweepSettings
 
 ROOT = Path(__file__).parents[2]
-SWEEPS = sorted(path.stem for path in (config_directory() / "sweep").glob("*.yaml"))
+SWEEPS = sorted(path.stem for path in (resource_directory("configs") / "sweep").glob("*.yaml"))
 QUICK = ["game=tictactoe", "num_games=10", "num_workers=1"]
 
 

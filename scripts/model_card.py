@@ -1,0 +1,93 @@
+"""Puts the network of a run among those that come with azero, with a card that says what it is and what it can do.
+
+    python scripts/model_card.py RUN NAME [PLAYER ...]
+
+writes checkpoints/NAME/weights.safetensors, from the run's newest sound checkpoint, and checkpoints/NAME/README.md: how
+the network was made and the command that makes it again, the machine and the time, and what it gives away in the
+positions of azero.evaluate, alone and as each PLAYER, a description as in `azero:NAME@600`. It takes minutes.
+"""
+
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+
+from omegaconf import OmegaConf
+
+from azero.config import compose_settings, saved_words, settings_text
+from azero.evaluators.weights import WEIGHTS_FILE, find_network
+from azero.games import load_game
+from azero.learning.cores import num_cores
+from azero.learning.files import write_durably
+from azero.learning.metrics import METRICS_FILE, read_metrics
+from azero.machine import machine_text
+from azero.players.exact import Figures, measure, position_sets
+from azero.players.spec import parse_player
+from azero.resources import resource_directory
+from azero.train import CONFIG_FILE, TrainSettings
+
+FIGURES = ("moves that lose value, %", "... in positions not lost already", "not exactly best", "value right")
+
+
+def figures_table(player: str, game_name: str) -> str:
+    """What a player gives away in each set of positions, with 95 % intervals."""
+    game = load_game(game_name)
+    make = partial(parse_player(player).make, game)
+    sets = position_sets(game)
+    rows: list[Figures] = [measure(make, known.positions, num_cores()) for known in sets]
+    lines = [["positions", "", *FIGURES], ["---", *["---:"] * (1 + len(FIGURES))]]
+    for known, found in zip(sets, rows, strict=True):
+        lines.append([known.name, str(len(known.positions)), *(count.text() for count in found)])
+    if len(sets) > 1:
+        mean = 100 * sum(found.lost_value.share for found in rows) / len(rows)
+        lines.append(["mean", "", f"{mean:.2f}", "", "", ""])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def made(run: Path) -> str:
+    """How the run was trained, from what it kept."""
+    config, metrics = OmegaConf.load(run / CONFIG_FILE), read_metrics(run / METRICS_FILE)
+    network = find_network(run)
+    done = [row for row in metrics if int(row["iteration"]) <= network.iteration]
+    evaluations = sum(float(row["speed/evaluations_per_second"]) * float(row["speed/selfplay_seconds"]) for row in done)
+    positions = sum(float(row["speed/positions_per_second"]) * float(row["speed/selfplay_seconds"]) for row in done)
+    parameters = sum(array.size for name, array in network.weights.items() if "running" not in name)
+    size = ", ".join(f"{value} {key.replace('_', ' ')}" for key, value in config.network.items())
+    return (
+        f"Trained from nothing but the rules, seed {config.seed}, in {float(done[-1]['run/seconds']) / 60:.1f} minutes "
+        f"of wall clock, measuring not included: {network.iteration} iterations, "
+        f"{network.iteration * config.selfplay.games:,} games, {positions:,.0f} positions searched, "
+        f"{evaluations:,.0f} evaluations by the network. {size}; {parameters:,} parameters. It is the last checkpoint "
+        "of its run; the positions below were neither learned from nor used to choose it."
+    )
+
+
+def command_of(run: Path) -> str:
+    """The command that trains such a network again: what the run's settings add to those that ship."""
+    words = saved_words(run / CONFIG_FILE)
+    game = next(word for word in words if word.startswith("game="))
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(settings_text(compose_settings(TrainSettings, "train", [game])))
+        file.flush()
+        shipped = saved_words(Path(file.name))
+    added = [word for word in words if word not in shipped and not word.startswith(("run=", "resume="))]
+    return " ".join(["python -m azero.train", game, *added])
+
+
+def main(run: str, name: str, *players: str) -> None:
+    """Write the weights, then the card."""
+    network = find_network(run)
+    directory = resource_directory("checkpoints") / name
+    directory.mkdir(parents=True, exist_ok=True)
+    write_durably(directory / WEIGHTS_FILE, network.to_bytes())
+    parts = [
+        f"# {name}: {network.game}\n\n{made(Path(run))}\n\n```sh\n{command_of(Path(run))}\n```\n\n{machine_text()}.\n\n"
+        f"Made by `python scripts/model_card.py RUN {' '.join((name, *players))}`. In per cent, with 95 % intervals:\n"
+    ]
+    for player in (f"network:{name}", *players):
+        parts.append(f"`{player}`\n\n{figures_table(player, network.game)}\n")
+    write_durably(directory / "README.md", "\n".join(parts).encode())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
