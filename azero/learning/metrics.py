@@ -120,10 +120,11 @@ def selfplay_metrics(
 ) -> dict[str, float]:
     """How the games of an iteration went, and what they took.
 
-    The shares are of all leaves of the searches: those that ended in finished games, and those whose evaluation was
-    remembered. With several threads the latter is not the same each time: two may ask for one state at once.
+    Of all positions: the share that was solved without a search. Of all leaves of the searches: the share that ended in
+    finished games, or was proven by a look ahead, and the share whose evaluation was remembered. With several threads
+    the latter is not the same each time: two may ask for one state at once.
     """
-    num_leaves = counts.simulations + counts.positions  # each search evaluates its root besides
+    num_leaves = counts.simulations + counts.positions - counts.solved  # each search evaluates its root besides
     evaluated = cache.num_evaluations if cache.num_requests else counts.evaluations
     return {
         "selfplay/first_player_wins": sum(game.winner == 0 for game in games) / len(games),
@@ -131,8 +132,9 @@ def selfplay_metrics(
         "selfplay/second_player_wins": sum(game.winner == 1 for game in games) / len(games),
         "selfplay/game_length": float(np.mean([len(game.actions) for game in games])),
         "selfplay/distinct_games": len({tuple(game.actions) for game in games}) / len(games),
-        "selfplay/terminal_share": 1 - counts.evaluations / num_leaves,
-        "selfplay/cached_share": (counts.evaluations - evaluated) / num_leaves,
+        "selfplay/solved_share": counts.solved / counts.positions,
+        "selfplay/terminal_share": 1 - counts.evaluations / max(num_leaves, 1),
+        "selfplay/cached_share": (counts.evaluations - evaluated) / max(num_leaves, 1),
         "speed/positions_per_second": counts.positions / seconds,
         "speed/evaluations_per_second": evaluated / seconds,
         "speed/selfplay_seconds": seconds,

@@ -150,8 +150,7 @@ def _merged(samples: Samples) -> tuple[Samples, npt.NDArray[np.int64]]:
     Positions that look alike but differ in their legal actions are not one: the mean policy would be illegal in part.
     """
     rows = np.hstack([samples.observations.reshape(len(samples), -1).view(np.uint8), samples.legal.view(np.uint8)])
-    keys = rows.view(np.dtype((np.void, rows.shape[1])))[:, 0]
-    _, first, group, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+    first, group, counts = _groups(rows)
 
     def mean(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return np.bincount(group, column, len(first)) / counts
@@ -166,3 +165,26 @@ def _merged(samples: Samples) -> tuple[Samples, npt.NDArray[np.int64]]:
         value=mean(samples.value).astype(np.float32),
     )
     return merged, counts
+
+
+def _groups(rows: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Which rows, uint8[N, K], are the same: a row of each group, the group of each row, and the size of each group.
+
+    They are told apart by hashes, which sort six times faster; should two rows have the same one, by themselves.
+    """
+    if rows.max() <= 1:
+        rows = np.packbits(rows, axis=1)
+    words = np.pad(rows, ((0, 0), (0, -rows.shape[1] % 8))).view(np.uint64)
+    _, first, group, counts = np.unique(_hashes(words), return_index=True, return_inverse=True, return_counts=True)
+    if not np.array_equal(rows[first][group], rows):
+        keys = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1])))[:, 0]
+        _, first, group, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+    return first, group, counts
+
+
+def _hashes(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """A hash of each row of uint64[N, K]."""
+    factors = np.random.default_rng(0).integers(1, 2**64, words.shape[1], np.uint64)
+    mixed = (words ^ (words >> np.uint64(29))) * factors
+    hashes: npt.NDArray[np.uint64] = (mixed ^ (mixed >> np.uint64(32))).sum(axis=1, dtype=np.uint64)
+    return hashes

@@ -21,6 +21,7 @@ from azero.games.game import FloatArray, Game, result_text, state_after, winner
 from azero.learning.cores import num_cores
 from azero.learning.samples import Samples
 from azero.players.record import GameRecord, Spent, points_of_first
+from azero.search.alphabeta import AlphaBeta, Limits, Solution
 from azero.search.forest import Forest, SearchOptions
 from azero.search.mcts import for_budget
 from azero.search.noise import DirichletNoise, add_root_noise
@@ -30,6 +31,8 @@ S = TypeVar("S", bound=Hashable)
 
 _SECONDS_BETWEEN_CALLS = 0.1
 _OPENING = 1 << 42  # counters in a game's stream, beyond those of its plies
+_SOLVED = 1 << 42  # a counter in a search's stream, beyond those of its simulations
+_SOLVER_TABLE = 1 << 16  # entries, 4 MB
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ class SelfPlaySettings:
     temperature_plies: int = 15  # plies it applies to, >= 0; then the most visited action. AlphaZero: 30 in chess
     random_plies: int = 4  # a game begins with up to so many uniformly random actions, >= 0, for variety
     proven_values: bool = False  # use what the trees prove: exact targets, and no simulations where nothing is open
+    lookahead: int = 0  # plies that alpha-beta looks ahead of every new leaf, >= 0; what it proves is not evaluated
+    solver_nodes: int = 0  # states in which alpha-beta tries to solve a position before it is searched, >= 0
     records: bool = False  # keep each iteration's games as text too, in the run's directory `games`
     noise: DirichletNoise = field(default_factory=DirichletNoise)  # exploration at the root
 
@@ -51,7 +56,7 @@ class SelfPlaySettings:
         """Raises ValueError for a value out of range."""
         least = {
             "games": 1, "simulations": 1, "parallel_games": 1, "threads": 0,
-            "temperature": 0, "temperature_plies": 0, "random_plies": 0,
+            "temperature": 0, "temperature_plies": 0, "random_plies": 0, "lookahead": 0, "solver_nodes": 0,
         }  # fmt: skip
         for name, limit in least.items():
             if not getattr(self, name) >= limit:
@@ -68,25 +73,38 @@ class PlayedGame(Generic[S]):
 
     number: int
     actions: list[int] = field(default_factory=list)  # all of them, random opening included
-    states: list[S] = field(default_factory=list)  # the states searched
+    states: list[S] = field(default_factory=list)  # the states searched or solved
     legal: list[np.ndarray[Any, np.dtype[np.bool_]]] = field(default_factory=list)  # bool[A] each
-    policies: list[FloatArray] = field(default_factory=list)  # float32[A] each: improved by the search
+    policies: list[FloatArray] = field(default_factory=list)  # float32[A] each: improved by the search, or perfect
     values: list[float] = field(default_factory=list)  # the roots' values for their players to move
-    simulations: list[int] = field(default_factory=list)  # of the search of each state
+    simulations: list[int] = field(default_factory=list)  # of the search of each state; 0 where it was solved
     winner: int | None = None  # 0, 1, or None for a draw
+
+    def add(self, state: S, legal: Any, policy: FloatArray, value: float, num_simulations: int, action: int) -> None:
+        """Note what was made of a state: `legal` are the actions that are, `policy` is over all actions."""
+        mask = np.zeros(len(policy), np.bool_)
+        mask[legal] = True
+        self.states.append(state)
+        self.legal.append(mask)
+        self.policies.append(policy)
+        self.values.append(value)
+        self.simulations.append(num_simulations)
+        self.actions.append(action)
 
 
 @dataclass
 class SelfPlayCounts:
     """What the games of an iteration took."""
 
-    positions: int = 0  # searches, each deciding one action
+    positions: int = 0  # in each of them an action was decided on, by a search
+    solved: int = 0  # or, in so many of them, by the solver
     simulations: int = 0
     evaluations: int = 0  # leaves that the evaluator was asked for; the other simulations ended in finished games
 
     def add(self, other: "SelfPlayCounts") -> None:
         """Count another thread's work in."""
         self.positions += other.positions
+        self.solved += other.solved
         self.simulations += other.simulations
         self.evaluations += other.evaluations
 
@@ -120,10 +138,10 @@ class SelfPlay(Generic[S]):
         numbers = iter(range(first, first + self.settings.games))
         stop, lock = threading.Event(), threading.Lock()
         num_threads = self.settings.num_threads()
-        workers = [_Worker(self, evaluator, stream, _locked(numbers, lock), watcher) for _ in range(num_threads)]
+        workers = [_Worker(self, evaluator, stream, _locked(numbers, lock), watcher, stop) for _ in range(num_threads)]
         with ThreadPoolExecutor(num_threads) as pool:
             try:
-                futures = [pool.submit(worker.run, stop) for worker in workers]
+                futures = [pool.submit(worker.run) for worker in workers]
                 while wait(futures, _SECONDS_BETWEEN_CALLS, FIRST_EXCEPTION).not_done:
                     if any(future.done() and future.exception() for future in futures):
                         break
@@ -157,24 +175,26 @@ class _Worker(Generic[S]):
         stream: int,
         numbers: Iterator[int],
         watcher: GameWatcher | None,
+        stop: threading.Event,
     ) -> None:
         self.settings, self.game = play.settings, play.game
-        self.stream, self.numbers, self.watcher = stream, numbers, watcher
+        self.stream, self.numbers, self.watcher, self.stop = stream, numbers, watcher, stop
         self.counts = SelfPlayCounts()
         self.finished: list[PlayedGame[S]] = []
         fair_share = -(-self.settings.games // self.settings.num_threads())
         num_trees = min(self.settings.parallel_games, fair_share)
         self.first_numbers = list(itertools.islice(numbers, num_trees))
         rule = for_budget(play.rule, self.settings.simulations)
-        options = SearchOptions(proven_values=self.settings.proven_values)
+        options = SearchOptions(self.settings.proven_values, lookahead=self.settings.lookahead)
         self.forest = Forest(play.game, evaluator, rule, num_trees, options)
         self.games: dict[int, PlayedGame[S]] = {}  # by tree
+        self.solver = AlphaBeta(play.game, table_size=_SOLVER_TABLE) if self.settings.solver_nodes else None
 
-    def run(self, stop: threading.Event) -> list[PlayedGame[S]]:
+    def run(self) -> list[PlayedGame[S]]:
         """Play until the numbers run out."""
         for b, number in enumerate(self.first_numbers):
-            self.start_game(b, number)
-        while self.games and not stop.is_set():
+            self.go_on(b, self.start_game(b, number))
+        while self.games and not self.stop.is_set():
             trees = np.fromiter(self.games, np.int32)
             self.forest.simulate(trees)
             visits, proven = self.forest.tree.visits[trees, 0], self.forest.tree.plies[trees, 0] >= 0
@@ -190,8 +210,8 @@ class _Worker(Generic[S]):
         num_edges = self.forest.tree.first_edge[trees, 1] - self.forest.tree.first_edge[trees, 0]
         return np.where(num_edges == 1, 1, self.settings.simulations)
 
-    def start_game(self, b: int, number: int) -> None:
-        """Begin a game in tree b with its random actions, of which at least one more is to follow."""
+    def start_game(self, b: int, number: int) -> S:
+        """Begin a game in tree b with its random actions, and return the state that they lead to, which is not over."""
         game, stream = self.game, draw(self.stream, number)
         played = PlayedGame[S](number)
         state = game.initial_state()
@@ -204,7 +224,7 @@ class _Worker(Generic[S]):
             state = after
             played.actions.append(action)
         self.games[b] = played
-        self.forest.set_root(b, state, self.search_stream(b))
+        return state
 
     def search_stream(self, b: int) -> int:
         """The random numbers of the search in tree b: those of the game's number and ply."""
@@ -218,27 +238,52 @@ class _Worker(Generic[S]):
         result = search_result(self.forest, b, num_simulations, seconds=0.0)
         hot = len(played.actions) < settings.temperature_plies
         action = sample_action(result, settings.temperature if hot else 0.0, stream)
-        legal = np.zeros(game.num_actions, np.bool_)
-        legal[result.actions] = True
-        played.states.append(state)
-        played.legal.append(legal)
-        played.policies.append(result.policy(game.num_actions))
-        played.values.append(result.value)
-        played.simulations.append(num_simulations)
-        played.actions.append(action)
+        played.add(state, result.actions, result.policy(game.num_actions), result.value, num_simulations, action)
         self.counts.positions += 1
         self.counts.simulations += num_simulations
-        state = game.step(state, action)
-        if not game.is_terminal(state):
-            self.forest.set_root(b, state, self.search_stream(b))
-            return
-        played.winner = winner(game, state)
+        self.go_on(b, game.step(state, action))
+
+    def go_on(self, b: int, state: S) -> None:
+        """Go on from `state`, to which the game in tree b has come, to the next that needs a search, in any game."""
+        while not self.stop.is_set():
+            if self.game.is_terminal(state):
+                self.finish(b, state)
+                number = next(self.numbers, None)
+                if number is None:
+                    return
+                state = self.start_game(b, number)
+            elif solution := self.solve(state):
+                state = self.act_perfectly(b, state, solution)
+            else:
+                self.forest.set_root(b, state, self.search_stream(b))
+                return
+
+    def finish(self, b: int, state: S) -> None:
+        """End the game in tree b with its last state."""
+        played = self.games.pop(b)
+        played.winner = winner(self.game, state)
         self.finished.append(played)
-        del self.games[b]
         if self.watcher:
             self.watcher.on_step()
-        for number in itertools.islice(self.numbers, 1):
-            self.start_game(b, number)
+
+    def act_perfectly(self, b: int, state: S, solution: Solution) -> S:
+        """Choose any of the best actions of a solved state in tree b; returns the state after it."""
+        best = solution.best_actions
+        policy = np.zeros(self.game.num_actions, np.float32)
+        policy[list(best)] = 1 / len(best)
+        action = best[below(draw(self.search_stream(b), _SOLVED), len(best))]
+        self.games[b].add(state, solution.actions, policy, solution.value, 0, action)
+        self.counts.positions += 1
+        self.counts.solved += 1
+        return self.game.step(state, action)
+
+    def solve(self, state: S) -> Solution | None:
+        """How perfect play goes on, if the solver finds it; with an empty table, so that it depends on nothing else."""
+        if self.solver is None:
+            return None
+        self.solver.reset()
+        solution = self.solver.search(state, Limits(nodes=self.settings.solver_nodes))
+        return solution if solution.is_exact else None
 
 
 def record_of(game: Game[S], played: PlayedGame[S], player: str) -> GameRecord:

@@ -186,6 +186,23 @@ def test_equal_positions_become_one_with_the_means_of_their_targets() -> None:
     assert training_set.samples.observations.dtype == twin.observations.dtype
 
 
+@pytest.mark.parametrize("same_hash", [False, True])
+@pytest.mark.parametrize("scale", [1.0, 200.0, 0.3])  # bits, bytes, numbers
+def test_equal_positions_are_found_whatever_they_are_made_of_and_whatever_their_hashes(
+    monkeypatch: pytest.MonkeyPatch, same_hash: bool, scale: float
+) -> None:
+    samples, states = random_samples(Connect4(), 400)
+    samples.observations[:] *= np.float32(scale)
+    if same_hash:
+        monkeypatch.setattr("azero.learning.replay._hashes", lambda words: np.zeros(len(words), np.uint64))
+    merged = TrainingSet(samples.compact(), ()).samples
+    assert 100 < len(set(states)) == len(merged) < 400
+    where = {(board.tobytes()): i for i, board in enumerate(merged.observations.astype(np.float32))}
+    for board in samples.observations:
+        of_this = np.array([other.tobytes() == board.tobytes() for other in samples.observations])
+        assert merged.value[where[board.tobytes()]] == pytest.approx(samples.value[of_this].mean(), abs=1e-6)
+
+
 def test_positions_that_only_look_alike_keep_a_policy_over_their_own_legal_actions() -> None:
     samples, _ = random_samples(TicTacToe(), 1)
     twin = samples.take(np.array([0, 0, 0]))

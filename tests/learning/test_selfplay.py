@@ -30,7 +30,7 @@ from azero.search.mcts import MCTS, Budget
 from azero.search.noise import DirichletNoise, add_root_noise
 from azero.search.puct import PUCT
 from azero.search.result import SearchResult, best_action
-from tests.naive.minimax import action_results
+from tests.naive.minimax import action_results, better
 
 TTT, C4 = TicTacToe(), Connect4()
 SEED = 5
@@ -100,9 +100,9 @@ def test_every_thread_plays_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
     shares: dict[int, int] = {}
     honest = _Worker.start_game
 
-    def counted(self: Any, b: int, number: int) -> None:
+    def counted(self: Any, b: int, number: int) -> Any:
         shares[id(self)] = shares.get(id(self), 0) + 1
-        honest(self, b, number)
+        return honest(self, b, number)
 
     monkeypatch.setattr(_Worker, "start_game", counted)
     play(C4, games=8, parallel_games=64, threads=4)
@@ -186,6 +186,41 @@ def test_a_sample_shows_the_network_what_the_search_showed_it() -> None:
             assert samples.policy[row].sum() == pytest.approx(1)
             row += 1
     assert row == len(samples)
+
+
+def test_a_game_that_the_solver_sees_through_is_learned_exactly_without_any_search() -> None:
+    games, counts = play_counting(
+        TTT, games=600, solver_nodes=10**6, random_plies=8, evaluator=ScriptedEvaluator(lambda _: 1 / 0)
+    )
+    assert (counts.evaluations, counts.simulations) == (0, 0)
+    assert counts.solved == counts.positions == sum(len(played.states) for played in games)
+    assert len({state for played in games for state in played.states}) > 400
+    memory: dict[Any, Any] = {}
+    for played in games[:200]:
+        for state, policy, value in zip(played.states, played.policies, played.values, strict=True):
+            results = action_results(TTT, state, 9, memory)
+            best = max(results.values(), key=better)
+            expected = [action for action, result in results.items() if better(result) == better(best)]
+            assert np.flatnonzero(policy).tolist() == expected
+            assert policy.sum() == pytest.approx(1)
+            assert value == best[0]
+        sign = 1 if TTT.current_player(played.states[0]) == 0 else -1
+        assert played.values[0] * sign == {0: 1, 1: -1, None: 0}[played.winner]
+
+
+def test_what_is_solved_or_looked_ahead_at_does_not_depend_on_what_is_played_beside_it() -> None:
+    settings = {"solver_nodes": 1000, "lookahead": 3, "random_plies": 30, "games": 24}
+    games, counts = play_counting(C4, **settings)
+    assert 0 < counts.solved < counts.positions
+    assert counts.solved == sum(num == 0 for played in games for num in played.simulations)
+    others, others_counts = play_counting(C4, **settings, threads=3, parallel_games=2)
+    assert moves(games) == moves(others)
+    assert counts == others_counts
+    for one, other in zip(games, others, strict=True):
+        np.testing.assert_array_equal(one.policies, other.policies)
+        assert one.values == other.values
+    alone = play(C4, **settings | {"games": 1}, first=17)
+    assert moves(alone) == moves(games[17:18])
 
 
 def test_a_game_is_kept_as_text_with_its_opening_and_result(tmp_path: Path) -> None:

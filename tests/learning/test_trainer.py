@@ -35,7 +35,8 @@ from azero.search.gumbel import Gumbel
 from azero.search.puct import PUCT
 
 TINY = [
-    "game=tictactoe", "selfplay.games=8", "selfplay.simulations=8", "selfplay.proven_values=false", "network.channels=8", "network.blocks=1",
+    "game=tictactoe", "selfplay.games=8", "selfplay.simulations=8", "selfplay.proven_values=false",
+    "network.channels=8", "network.blocks=1",
     "network.value_hidden=8", "network.head_channels=4", "learner.batch_size=32", "learner.threads=1",
     "selfplay.threads=1",
     "matches.games=2", "matches.every=1", "matches.simulations=4", "matches.opponents=[random]",
