@@ -46,7 +46,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     compiled: Any = numba.njit(**_KERNEL)(function)
     if compiled is not function:
         _kernels.append(compiled)
-        _enable_cache(compiled, _cache_directory())
+        _enable_cache(compiled, cache_directory())
     return cast(Callable[P, R], compiled)
 
 
@@ -100,12 +100,12 @@ def add_source(*paths: str | Path) -> None:
     """Make the cache depend on more source files: the modules of a user's compiled rules."""
     if new := {Path(path).resolve() for path in paths} - _sources:
         _sources.update(new)
-        directory = _cache_directory()
+        directory = cache_directory()
         for compiled in _kernels:
             _enable_cache(compiled, directory)
 
 
-def _cache_directory() -> Path:
+def cache_directory() -> Path:
     digest = hashlib.sha256()
     for source in sorted(_sources):
         digest.update(str(source).encode() + b"\0" + source.read_bytes())
