@@ -49,7 +49,7 @@ def check(game: Game[Any], states: Any, depth: int, memory: Any = None) -> int:
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("depth", [1, 2, 3, 5, 9, 50])
+@pytest.mark.parametrize("depth", [1, 2, 3, 9])
 def test_all_of_tic_tac_toe_is_looked_at_rightly(depth: int) -> None:
     states = [state for layer in layers(TTT) for state in layer if not TTT.is_terminal(state)]
     num_claims = check(TTT, states, depth, {})
@@ -120,5 +120,6 @@ def test_room_is_made_for_no_more_plies_than_a_game_has() -> None:
     lookahead = new_lookahead(TTT, 1000)
     assert isinstance(lookahead, Lookahead)
     assert len(lookahead.line.depth) == 10
+    assert looked(TTT, lookahead, state_after(TTT, [4, 1]))[0] == 1
     with pytest.raises(ValueError, match="lookahead must be at least 0, got -1"):
         SearchOptions(lookahead=-1)
