@@ -18,7 +18,8 @@ from azero.resources import resource_directory
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "azero").rglob("*.py"))
 TREES = {path.relative_to(ROOT): ast.parse(path.read_text()) for path in SOURCES}
-LADDER = ("_jit", "resources", "games", "evaluators", "search", "players", "learning", "config")  # lower may not import higher
+# Lower may not import higher.
+LADDER = ("_jit", "resources", "games", "evaluators", "search", "players", "learning", "config")
 COMMANDS = sorted(path.stem for path in resource_directory("configs").glob("*.yaml"))
 CHOICES = [
     (name, group, path.stem)
