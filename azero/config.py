@@ -72,7 +72,7 @@ def command(schema: type[T], name: str, positional: str = "") -> Callable[[Calla
         @wraps(function)
         def main(argv: Sequence[str] | None = None) -> None:
             arguments = _parser(name, positional).parse_intermixed_args(argv)
-            with _exit_status(name):
+            with exit_status(name):
                 if arguments.help:
                     config = _compose(schema, name, arguments.words, positional)
                     sys.stdout.write(_help(name, _usage(name, positional), inspect.getdoc(function) or "", config))
@@ -100,10 +100,16 @@ def settings_text(settings: Any) -> str:
     return OmegaConf.to_yaml(OmegaConf.structured(settings))
 
 
-def saved_words(path: Path) -> list[str]:
-    """The settings in a config file as words of a command line, each of which reads back as the same value."""
-    saved = _flat(OmegaConf.load(path))
-    return [f"{key}={value if key in _VERBATIM else _text(value, _quoted)}" for key, value in saved.items()]
+def saved_words(saved: Path | dict[str, Any]) -> list[str]:
+    """Settings, or those in a config file, as words of a command line, each of which reads back as the same value.
+
+    Raises ValueError, which names the file, for one that holds none.
+    """
+    try:
+        values = _flat(OmegaConf.create(saved) if isinstance(saved, dict) else OmegaConf.load(saved))
+    except Exception as error:  # there is no end to what a reader of damaged text raises
+        raise ValueError(f"{saved} holds no settings ({_first_line(error)})") from None
+    return [f"{key}={value if key in _VERBATIM else _text(value, _quoted)}" for key, value in values.items()]
 
 
 def _flat(config: Any, prefix: str = "") -> dict[str, Any]:
@@ -114,15 +120,15 @@ def _flat(config: Any, prefix: str = "") -> dict[str, Any]:
     return values
 
 
-def settings_changes(before: str, after: str) -> list[str]:
-    """What differs between two texts of settings, as "name: before -> after"; not the run that they are for."""
+def settings_changes(before: str | dict[str, Any], after: str) -> list[str]:
+    """What differs between settings, in text or as they are, as "name: before -> after"; not the run they are for."""
     old, new = (_flat(OmegaConf.create(text)) for text in (before, after))
     names = [name for name in new if name not in ("run", "resume") and old.get(name) != new[name]]
     return [f"{name}: {_text(old.get(name))} -> {_text(new[name])}" for name in names]
 
 
 @contextmanager
-def _exit_status(name: str) -> Iterator[None]:
+def exit_status(name: str) -> Iterator[None]:
     """End the process in one line for an interrupt, or for an error that tells the user what to do."""
     try:
         yield
@@ -137,6 +143,8 @@ def _exit_status(name: str) -> Iterator[None]:
             message += advice
         elif message is None and (own or isinstance(error, (ValueError, OSError, ImportError))):
             message = str(error)
+        elif message is None and _is_shortage(error):
+            message = f"out of memory ({_first_line(error)}); what was committed stays"
         elif message is None and watched():
             said = traceback.format_exception_only(error)[-1].strip()
             message = f"{said} (while a game of {', '.join(watched())} was at work; AZERO_TRACEBACK=1 shows where)"
@@ -145,6 +153,16 @@ def _exit_status(name: str) -> Iterator[None]:
             raise
         sys.stderr.write(f"azero.{name}: error: {message}\n")
         sys.exit(2)
+
+
+def _is_shortage(error: Exception) -> bool:
+    """Whether the system had no memory, or no thread, left to give; PyTorch says so in words only."""
+    words = ("allocate memory", "bad_alloc", "start new thread", "Resource temporarily unavailable")
+    return isinstance(error, MemoryError) or any(word in str(error) for word in words)
+
+
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".strip().partition("\n")[0]
 
 
 def _usage(name: str, positional: str) -> str:

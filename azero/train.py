@@ -4,6 +4,7 @@ import itertools
 import shlex
 import signal
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -16,8 +17,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from azero.config import command, saved_words, settings_changes, settings_text
+from azero.config import command, exit_status, saved_words, settings_changes, settings_text
 from azero.games import file_name, load_game
+from azero.learning.checkpoint import latest_settings
 from azero.learning.files import write_durably
 from azero.learning.trainer import Trainer, TrainingSettings
 from azero.players.series import locked
@@ -60,7 +62,8 @@ def main(settings: TrainSettings) -> None:
         try:
             with _Screen(console, settings) as screen, _signals_to(screen):
                 trainer = Trainer(game, settings, directory, screen)
-                for change in _save_settings(directory, settings):  # what does not fit the run is refused by now
+                kept = _save_settings(directory, settings)  # what does not fit the run is refused by now
+                for change in settings_changes(trainer.settings_before or kept, settings_text(settings)):
                     console.print(escape(f"Changed: {change}"))
                 trainer.run()
         except (KeyboardInterrupt, SystemExit) as stop:
@@ -84,12 +87,19 @@ def main(settings: TrainSettings) -> None:
 
 def _with_saved_settings(words: Sequence[str]) -> list[str]:
     """The command line, after the settings of the run that it resumes, if any: what is given now wins."""
-    resumed = [Path(word.partition("=")[2]) / CONFIG_FILE for word in words if word.startswith("resume=")]
+    resumed = [Path(word.partition("=")[2]) for word in words if word.startswith("resume=")]
     if not resumed:
         return list(words)
     chosen = [word.replace("=", "/") + ".yaml" for word in words if word.startswith("search=")]
-    files = [resumed[-1], *(resource_directory("configs") / name for name in chosen)]
-    return [*(word for file in files if file.is_file() for word in saved_words(file)), *words]
+    files = [resumed[-1] / CONFIG_FILE, *(resource_directory("configs") / name for name in chosen)]
+    saved = saved_words(latest_settings(resumed[-1]))  # should the file have lost some
+    for file in files:
+        if file.is_file():
+            try:
+                saved += saved_words(file)
+            except ValueError as error:
+                warnings.warn(f"{error}; the newest checkpoint has settings too", stacklevel=2)
+    return [*saved, *words]
 
 
 def _run_directory(settings: TrainSettings) -> Path:
@@ -103,7 +113,7 @@ def _run_directory(settings: TrainSettings) -> Path:
         return directory
     if settings.run is not None:
         directory = Path(settings.run).absolute()
-        if directory.exists() and any(directory.iterdir()):
+        if directory.exists() and any(path.name[0] != "." for path in directory.iterdir()):
             raise ValueError(
                 f"{directory} is not empty: two runs never share one; to go on with it, resume={directory}"
             )
@@ -118,15 +128,15 @@ def _run_directory(settings: TrainSettings) -> Path:
     return directory
 
 
-def _save_settings(directory: Path, settings: TrainSettings) -> list[str]:
-    """Keep the settings in the run's directory, and those they replace beside them; returns what has changed."""
+def _save_settings(directory: Path, settings: TrainSettings) -> str:
+    """Keep the settings in the run's directory, and those they replace beside them; returns the latter."""
     path, text = directory / CONFIG_FILE, settings_text(settings)
-    before = path.read_text() if path.exists() else None
-    if before is not None and before != text:
+    before = path.read_text() if path.exists() else text
+    if before != text:
         number = next(n for n in itertools.count(1) if not (directory / f"config-{n}.yaml").exists())
         write_durably(directory / f"config-{number}.yaml", before.encode())
     write_durably(path, text.encode())
-    return settings_changes(before, text) if before is not None else []
+    return before
 
 
 @contextmanager
@@ -198,4 +208,5 @@ class _Screen:
 
 
 if __name__ == "__main__":
-    main(_with_saved_settings(sys.argv[1:]))
+    with exit_status("train"):
+        main(_with_saved_settings(sys.argv[1:]))

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from azero.evaluators.evaluator import Evaluation
+from azero.evaluators.evaluator import Evaluation, EvaluatorError
 from azero.evaluators.weights import Network, Weights, find_network
 from azero.games.batch import StateBatch
 from azero.games.game import FloatArray, Game
@@ -68,9 +68,17 @@ class NetworkEvaluator:
         self._run = _OnnxRunner(network) if device == "cpu" else _TorchRunner(network, device)
 
     def evaluate(self, batch: StateBatch[Any]) -> Evaluation:
-        """Probabilities over the legal actions, 0 elsewhere, and values. Raises ValueError for another game."""
+        """Probabilities over the legal actions, 0 elsewhere, and values.
+
+        Raises ValueError for another game, EvaluatorError where the runtime fails.
+        """
         self.network.check_game(batch.game)
-        policy, value = self._run(batch.game.observations(batch.states), batch.legal)
+        observations = batch.game.observations(batch.states)
+        try:
+            policy, value = self._run(observations, batch.legal)
+        except Exception as error:  # of ONNX Runtime or PyTorch: no memory left, a graphics card that is gone
+            reason = f"{type(error).__name__}: {error}".partition("\n")[0]
+            raise EvaluatorError(f"the network could not be evaluated ({reason})") from error
         return Evaluation(policy, value.clip(-1, 1))  # the runtimes' tanh reaches 1.0000001
 
 

@@ -1,6 +1,8 @@
 """Files that survive a kill or a power cut: either the old contents or the new, never half of one."""
 
+import hashlib
 import os
+import shutil
 from pathlib import Path
 
 
@@ -23,6 +25,23 @@ def write_durably(path: Path, contents: bytes) -> None:
         temporary.unlink(missing_ok=True)
 
 
+def remove_directory(directory: Path) -> None:
+    """Remove a directory, all of it at once under its name; what cannot be removed stays under a hidden name."""
+    doomed = directory.with_name(f".{directory.name}.old.partial")
+    shutil.rmtree(doomed, ignore_errors=True)
+    directory.rename(doomed)
+    shutil.rmtree(doomed, ignore_errors=True)
+
+
+def remove_partials(directory: Path) -> None:
+    """Remove what writing and removing left half-done in a directory when it was killed. Raises OSError."""
+    for path in directory.glob(".*.partial"):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
 def sync_directory(directory: Path) -> None:
     """Make names that appeared in a directory, or left it, durable, where the system lets one do so."""
     try:
@@ -33,3 +52,15 @@ def sync_directory(directory: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def check_contents(path: Path, sha256: str | None) -> str:
+    """The checksum of a file's contents.
+
+    Raises ValueError, which names the file, if another one is expected; OSError if it cannot be read.
+    """
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if sha256 not in (None, found):
+        raise ValueError(f"{path.name} is not what was written")
+    return found

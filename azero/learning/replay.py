@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from azero.games.game import Game, Symmetry
-from azero.learning.samples import Samples, SamplesFileError, concatenate, read_samples, write_samples
+from azero.learning.files import check_contents
+from azero.learning.samples import Samples, concatenate, read_samples, write_samples
 
 _EXPONENT, _SLOPE = 0.75, 0.4  # KataGo (Wu 2019, appendix C): how the window grows with all samples made so far
 
@@ -45,6 +46,7 @@ class Replay:
         self.directory = directory
         self.num_made = 0  # samples ever added
         self._parts: dict[int, Samples] = {}  # by iteration, the oldest first
+        self._checksums: dict[int, str] = {}  # of the files that the parts are in
         directory.mkdir(parents=True, exist_ok=True)
 
     def __len__(self) -> int:
@@ -57,14 +59,19 @@ class Replay:
         """
         samples.check(self.game)
         samples = samples.compact()
-        write_samples(replay_file(self.directory, iteration), samples)
+        self._checksums[iteration] = write_samples(replay_file(self.directory, iteration), samples)
         self._parts[iteration] = samples
         self.num_made += len(samples)
         self._drop_oldest()
 
     def state(self) -> dict[str, Any]:
-        """What `restore` needs besides the files, in plain JSON."""
-        return {"num_made": self.num_made, "iterations": list(self._parts)}
+        """What `restore` needs besides the files, in plain JSON, with a checksum of each file."""
+        iterations = list(self._parts)
+        return {
+            "num_made": self.num_made,
+            "iterations": iterations,
+            "sha256": [self._checksums[iteration] for iteration in iterations],
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Read the window that `state()` described back from its files.
@@ -72,11 +79,13 @@ class Replay:
         A file that is missing or damaged is named in a warning, and its samples are missing from the window.
         """
         self.num_made = state["num_made"]
-        self._parts = {}
-        for iteration in state["iterations"]:
+        self._parts, self._checksums = {}, {}
+        for iteration, sha256 in _files_of(state):
+            path = replay_file(self.directory, iteration)
             try:
-                self._parts[iteration] = read_samples(replay_file(self.directory, iteration), self.game)
-            except SamplesFileError as error:
+                self._checksums[iteration] = check_contents(path, sha256)
+                self._parts[iteration] = read_samples(path, self.game)
+            except (OSError, ValueError) as error:
                 warnings.warn(f"training goes on with fewer samples: {error}", stacklevel=2)
         self._drop_oldest()
 
@@ -93,6 +102,32 @@ class Replay:
             if excess < len(samples):  # what is left of it stays the oldest
                 self._parts = {iteration: samples.take(slice(excess, None)), **self._parts}
             excess -= len(samples)
+
+
+def check_window(state: Any) -> None:
+    """Raises KeyError, TypeError or ValueError unless this is what `Replay.state` returns, now or before checksums."""
+    numbers = [state["num_made"], *state["iterations"]]
+    if any(type(number) is not int or number < 0 for number in numbers):
+        raise ValueError(f"the replay's window must be of whole numbers, found {numbers}")
+    if not all(isinstance(sha256, str | None) for _, sha256 in _files_of(state)):
+        raise ValueError("the replay's checksums must be text")
+
+
+def damaged_files(directory: Path, state: dict[str, Any]) -> list[str]:
+    """What is wrong with files of the window that `Replay.state` described: a line for each that is not as written."""
+    found = []
+    for iteration, sha256 in _files_of(state):
+        try:
+            check_contents(replay_file(directory, iteration), sha256)
+        except (OSError, ValueError) as error:
+            found.append(str(error))
+    return found
+
+
+def _files_of(state: dict[str, Any]) -> list[tuple[int, str | None]]:
+    """The iterations of a window, each with the checksum of its file, which early versions did not keep."""
+    iterations = state["iterations"]
+    return list(zip(iterations, state.get("sha256", [None] * len(iterations)), strict=True))
 
 
 def replay_file(directory: Path, iteration: int) -> Path:

@@ -1,6 +1,9 @@
 """Samples: positions, what is to be learned of each, and the file they are kept in."""
 
+import hashlib
 import io
+import math
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -13,6 +16,8 @@ from azero.games.game import FloatArray, Game
 from azero.learning.files import write_durably
 
 Array = npt.NDArray[Any]
+
+_MOST_BYTES = 2**32  # of one array of an iteration
 
 
 class SamplesFileError(ValueError):
@@ -74,16 +79,21 @@ def concatenate(parts: Sequence[Samples]) -> Samples:
     return Samples(**{name: np.concatenate([part[name] for part in arrays]) for name in arrays[0]})
 
 
-def write_samples(path: Path, samples: Samples) -> None:
-    """Write samples to a compressed .npz file, all of it or nothing. Raises OSError."""
+def write_samples(path: Path, samples: Samples) -> str:
+    """Write samples to a compressed .npz file, all of it or nothing; returns its SHA-256. Raises OSError."""
     contents = io.BytesIO()
     np.savez_compressed(contents, allow_pickle=False, **samples.arrays())
     write_durably(path, contents.getvalue())
+    return hashlib.sha256(contents.getvalue()).hexdigest()
 
 
 def read_samples(path: Path, game: Game[Any]) -> Samples:
-    """The samples in a file. Raises SamplesFileError unless they are all there, of the right types, and of `game`."""
+    """The samples in a file. Raises SamplesFileError unless they are all there, of the right types, and of `game`.
+
+    No more memory is taken than samples of one iteration may need, whatever the file says of itself.
+    """
     try:
+        _check_sizes(path)
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             samples = Samples(**{field.name: file[field.name] for field in fields(Samples)})
         types = [array.dtype for array in samples.arrays().values()]
@@ -94,3 +104,18 @@ def read_samples(path: Path, game: Game[Any]) -> Samples:
         reason = str(error).partition("\n")[0]
         raise SamplesFileError(f"{path} holds no samples, or is damaged ({reason})") from None
     return samples
+
+
+def _check_sizes(path: Path) -> None:
+    """Raises ValueError where an array says that it is larger than it is, or than one of an iteration can be.
+
+    It is what an array says that takes the memory; in an archive, a thousandth of that may be all there is.
+    """
+    with zipfile.ZipFile(path) as archive:
+        for name in (f"{field.name}.npy" for field in fields(Samples)):
+            with archive.open(name) as file:
+                np.lib.format.read_magic(file)
+                shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+                declared = file.tell() + math.prod(shape) * dtype.itemsize
+            if not declared == archive.getinfo(name).file_size <= _MOST_BYTES:
+                raise ValueError(f"{name} says that it has {declared} bytes; at most {_MOST_BYTES} are read")

@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Hashable
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -73,7 +73,7 @@ class TrainingSettings:
     rollout_simulations: int = 200  # of the search for each action in those, >= 1; rollouts are cheap
     cache: int = 200_000  # states whose evaluation is remembered, until the network changes, >= 1
     device: str = "cpu"  # of the network: cpu or cuda
-    keep: int = 3  # newest checkpoints kept, >= 1; the best one is kept besides
+    keep: int = 3  # newest checkpoints kept, >= 1; besides them the best, and of older ones ever fewer
     network: NetworkSettings = field(default_factory=NetworkSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
     selfplay: SelfPlaySettings = field(default_factory=SelfPlaySettings)
@@ -142,6 +142,7 @@ class Trainer(Generic[S]):
         self._replay = Replay(game, settings.replay, directory / REPLAY_DIRECTORY)
         self._learner = Learner(game, settings.network, settings.learner, settings.seed, settings.device)
         checkpoint = load_latest(directory)
+        self.settings_before = checkpoint.settings if checkpoint else {}  # those of the iteration it goes on from
         if checkpoint is None:
             self._commit(0)
         else:
@@ -266,11 +267,19 @@ class Trainer(Generic[S]):
             training=self._learner.training_state(),
             replay=self._replay.state(),
             counters=self.counters,
+            settings=self._own_settings(),
         )
         save_checkpoint(self.directory, checkpoint, self.settings.keep, self.counters["best"])
         self.iteration = iteration
 
+    def _own_settings(self) -> dict[str, Any]:
+        """The settings, without what a command has added to them."""
+        return {field.name: asdict(self.settings)[field.name] for field in fields(TrainingSettings)}
+
     def _restore(self, checkpoint: Checkpoint) -> None:
+        odd = [name for name, count in self.counters.items() if type(checkpoint.counters.get(name)) is not type(count)]
+        if odd:
+            raise ValueError(f"the checkpoint of iteration {checkpoint.iteration} has no count of {', '.join(odd)}")
         self.iteration = checkpoint.iteration
         self.counters |= checkpoint.counters
         if self.counters["measured"] != _no_best(self.settings.matches)["measured"]:

@@ -1,11 +1,15 @@
 """Checkpoints: whole or not there, sound or passed over by name, and never code."""
 
+import dataclasses
+import hashlib
 import json
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,16 +19,25 @@ import pytest
 
 from azero.evaluators.network import load_network
 from azero.games.tictactoe import TicTacToe
-from azero.learning.checkpoint import Checkpoint, CheckpointError, load_checkpoint, load_latest, save_checkpoint
-from azero.learning.replay import replay_file
+from azero.learning.checkpoint import (
+    Checkpoint,
+    CheckpointError,
+    is_kept,
+    latest_settings,
+    load_checkpoint,
+    load_latest,
+    save_checkpoint,
+)
+from azero.learning.replay import Replay, ReplaySettings, replay_file
 from tests.evaluators.networks import random_network
+from tests.learning.samples import random_samples
 from tests.learning.test_files import a_disk_with_room_for
 
 GAME = TicTacToe()
 FILES = ["state.json", "training.safetensors", "weights.safetensors"]
 
 
-def checkpoint(iteration: int, window: tuple[int, ...] = (1,)) -> Checkpoint:
+def checkpoint(iteration: int, window: tuple[int, ...] = ()) -> Checkpoint:
     network = random_network(GAME, seed=iteration, iteration=iteration)
     training = {f"module.{name}": tensor for name, tensor in random_network(GAME, seed=iteration + 1).weights.items()}
     return Checkpoint(
@@ -32,6 +45,7 @@ def checkpoint(iteration: int, window: tuple[int, ...] = (1,)) -> Checkpoint:
         training=training | {"adamw.0.step": np.array(1.5), "num_steps": np.array(10 * iteration)},
         replay={"num_made": 7 * iteration, "iterations": list(window)},
         counters={"games": 100 * iteration, "seconds": 1.5, "name": "x", "list": [1, None, True]},
+        settings={"seed": 5, "search": {"c_puct": 1e-06}},
     )
 
 
@@ -53,6 +67,7 @@ def test_what_is_loaded_is_what_was_saved(tmp_path: Path) -> None:
     assert names(directory) == FILES
     found, expected = load_checkpoint(directory), checkpoint(12)
     assert (found.iteration, found.replay, found.counters) == (12, expected.replay, expected.counters)
+    assert found.settings == expected.settings
     assert found.training.keys() == expected.training.keys()
     for name, tensor in expected.training.items():
         np.testing.assert_array_equal(found.training[name], tensor)
@@ -86,7 +101,7 @@ def truncate(path: Path) -> None:
 
 def flip(path: Path) -> None:
     contents = bytearray(path.read_bytes())
-    contents[-5] ^= 1
+    contents[-20] ^= 1
     path.write_bytes(contents)
 
 
@@ -99,11 +114,8 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
 }
 
 
-# A changed bit of state.json is left out: text that still reads as JSON says what it says.
-@pytest.mark.parametrize(
-    ("name", "damage"),
-    [(name, damage) for name in FILES for damage in DAMAGES if (name, damage) != ("state.json", "one bit")],
-)
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_checkpoint_is_passed_over_by_name_for_the_one_before(tmp_path: Path, name: str, damage: str) -> None:
     saved(tmp_path, 1, 2, 3)
     DAMAGES[damage](tmp_path / "iteration-000003" / name)
@@ -161,11 +173,18 @@ def test_a_run_whose_checkpoints_are_all_damaged_is_not_begun_anew_in_silence(tm
         load_latest(tmp_path)
 
 
+def test_the_settings_of_the_newest_sound_manifest_are_found(tmp_path: Path) -> None:
+    assert latest_settings(tmp_path / "nowhere") == {}
+    saved(tmp_path, 1, 2)
+    (tmp_path / "iteration-000002" / "state.json").write_text("{")
+    assert latest_settings(tmp_path) == checkpoint(1).settings
+
+
 def test_another_format_is_refused_by_its_number(tmp_path: Path) -> None:
     (directory,) = saved(tmp_path, 1)
     state = json.loads((directory / "state.json").read_text())
     (directory / "state.json").write_text(json.dumps(state | {"format": 99}))
-    with pytest.raises(CheckpointError, match=r"format 99; azero .* reads format 1"):
+    with pytest.raises(CheckpointError, match=r"format 99; azero .* reads formats 1 to 2"):
         load_checkpoint(directory)
 
 
@@ -191,9 +210,108 @@ def test_a_stray_partial_of_the_same_iteration_is_no_hindrance(tmp_path: Path) -
 def test_the_newest_and_the_best_are_kept(tmp_path: Path) -> None:
     for iteration in range(1, 8):
         saved(tmp_path, iteration, keep=2, best=min(iteration, 3))
-    assert numbers(tmp_path) == [3, 6, 7]
+    assert numbers(tmp_path) == [3, 4, 6, 7]
     saved(tmp_path, 8, keep=2, best=8)
-    assert numbers(tmp_path) == [7, 8]
+    assert numbers(tmp_path) == [4, 6, 7, 8]
+
+
+def test_of_older_ones_ever_fewer_are_kept() -> None:
+    kept: set[int] = set()
+    for newest in range(1001):
+        kept = {number for number in {*kept, newest} if is_kept(number, newest, keep=3)}
+        assert kept == {number for number in range(newest + 1) if is_kept(number, newest, keep=3)}
+    assert sorted(kept) == [0, 256, 512, 640, 768, 832, 896, 928, 960, 976, 984, 992, 996, 998, 999, 1000]
+
+
+def test_one_that_was_passed_over_goes_when_its_iteration_is_done_again(tmp_path: Path) -> None:
+    saved(tmp_path, 1, 2, 3, 4, 5, keep=2)
+    saved(tmp_path, 3, keep=2)
+    assert numbers(tmp_path) == [2, 3]
+
+
+def with_samples(run: Path, num_iterations: int, reach: int = 2) -> None:
+    """Checkpoints with samples, each of the iterations up to its own, no more than `reach`."""
+    replay = Replay(GAME, ReplaySettings(), run / "replay")
+    for iteration in range(1, num_iterations + 1):
+        replay.add(iteration, random_samples(GAME, 20, seed=iteration)[0])
+        state = {name: value[-reach:] if name != "num_made" else value for name, value in replay.state().items()}
+        save_checkpoint(run, dataclasses.replace(checkpoint(iteration), replay=state), keep=4)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize(("damaged", "resumed"), [(4, 3), (3, 2), (2, 4)])
+def test_one_that_has_all_its_samples_comes_first(tmp_path: Path, damage: str, damaged: int, resumed: int) -> None:
+    with_samples(tmp_path, 4)
+    DAMAGES[damage](replay_file(tmp_path / "replay", damaged))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        latest = load_latest(tmp_path)
+    assert latest is not None
+    assert latest.iteration == resumed
+    said = [str(warning.message) for warning in caught]
+    assert bool(said) == (resumed < 4)
+    assert all(
+        re.search(rf"iteration-00000{damaged}.npz|newest checkpoint with all its samples", text) for text in said
+    )
+
+
+def test_where_all_have_lost_samples_the_newest_goes_on(tmp_path: Path) -> None:
+    saved(tmp_path, 0)
+    with_samples(tmp_path, 4, reach=4)
+    shutil.rmtree(tmp_path / "replay")
+    with pytest.warns(UserWarning, match="iteration-000004 has lost samples: .*iteration-000001.npz"):
+        latest = load_latest(tmp_path)
+    assert latest is not None
+    assert latest.iteration == 4
+
+
+@pytest.mark.parametrize("format_number", [1])
+def test_every_earlier_format_is_read(tmp_path: Path, format_number: int) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(Path(__file__).parent / "data" / f"format{format_number}", run)
+    latest = load_latest(run)
+    assert latest is not None
+    assert (latest.iteration, latest.counters["games"], latest.settings) == (1, 4, {})
+    replay = Replay(GAME, ReplaySettings(), run / "replay")
+    replay.restore(latest.replay)
+    assert len(replay) == latest.replay["num_made"] == 14
+    assert all(len(sha256) == 64 for sha256 in replay.state()["sha256"])
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"replay": {"num_made": 1, "iterations": ["../../etc/passwd"]}}, "etc/passwd"),
+        ({"replay": {"num_made": -1, "iterations": []}}, "-1"),
+        ({"replay": {"num_made": 1, "iterations": [1], "sha256": []}}, "zip"),
+        ({"replay": {"num_made": 1, "iterations": [1], "sha256": [7]}}, "text"),
+        ({"replay": []}, "TypeError"),
+        ({"counters": [1]}, "counters"),
+        ({"settings": "x"}, "settings"),
+    ],
+)
+def test_a_manifest_that_azero_would_not_write_is_refused_whatever_its_checksum(
+    tmp_path: Path, change: dict[str, Any], named: str
+) -> None:
+    (directory,) = saved(tmp_path, 1)
+    state = json.loads((directory / "state.json").read_text()) | change
+    del state["sha256_of_the_above"]
+    (directory / "state.json").write_bytes(signed(state))
+    with pytest.raises(CheckpointError, match=rf"no sound checkpoint \(.*{named}"):
+        load_checkpoint(directory)
+
+
+def signed(state: dict[str, Any]) -> bytes:
+    """A manifest with the checksum that goes with it."""
+    digest = hashlib.sha256(json.dumps(state, indent=1).encode()).hexdigest()
+    return json.dumps(state | {"sha256_of_the_above": digest}, indent=1).encode()
+
+
+def test_a_checkpoint_under_another_ones_name_is_refused(tmp_path: Path) -> None:
+    (directory,) = saved(tmp_path, 1)
+    directory.rename(tmp_path / "iteration-000002")
+    with pytest.raises(CheckpointError, match="iteration 1"):
+        load_checkpoint(tmp_path / "iteration-000002")
 
 
 def test_keeping_nothing_is_refused(tmp_path: Path) -> None:

@@ -108,6 +108,24 @@ def lying(shape: tuple[int, ...]) -> bytes:
     return result.getvalue()
 
 
+def bomb() -> bytes:
+    """An archive of some kilobytes whose policy takes gigabytes."""
+    result, header = io.BytesIO(), io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"shape": (2**28, 7), "fortran_order": False, "descr": "<f4"})
+    arrays = random_samples(GAME, 5)[0].arrays()
+    with (
+        zipfile.ZipFile(io.BytesIO(archive(**arrays))) as old,
+        zipfile.ZipFile(result, "w", zipfile.ZIP_DEFLATED) as new,
+    ):
+        for name in old.namelist():
+            new.writestr(name, header.getvalue() if name == "policy.npy" else old.read(name))
+    contents = bytearray(result.getvalue())
+    directory = contents.index(b"policy.npy", contents.index(b"PK\1\2"))
+    size = (2**28 * 28 + len(header.getvalue())) % 2**32
+    contents[directory - 22 : directory - 18] = size.to_bytes(4, "little")  # what the archive says it becomes
+    return bytes(contents)
+
+
 def broken() -> dict[str, bytes]:
     whole = random_samples(GAME, 5)[0].arrays()
     return {
@@ -120,6 +138,8 @@ def broken() -> dict[str, bytes]:
         "not a number": archive(**(whole | {"value": whole["value"] * np.nan})),
         "more rows than there is data": lying((10**13, 7)),
         "more rows than memory": lying((10**17, 7)),
+        "fewer than no rows": lying((-5, 7)),
+        "a bomb": bomb(),
     }
 
 

@@ -336,7 +336,7 @@ def test_the_newest_and_the_best_checkpoints_are_kept(tmp_path: Path) -> None:
     directory = run_in(tmp_path, "run")
     trainer = train(directory, iterations=5, keep=1)
     kept = {path.name for path in directory.glob("iteration-*")}
-    assert kept == {"iteration-000005", f"iteration-{int(trainer.counters['best']):06d}"}
+    assert kept == {f"iteration-{number:06d}" for number in (0, 4, 5, int(trainer.counters["best"]))}
 
 
 def test_training_lowers_the_loss_and_changes_what_the_network_says(tmp_path: Path) -> None:
@@ -447,6 +447,35 @@ def test_settings_that_a_run_refuses_do_not_stay_with_it(tmp_path: Path, monkeyp
         assert (tmp_path / "mine" / "config.yaml").read_text() == before
     train_command.main(train_command._with_saved_settings(["resume=mine", "iterations=1"]))
     assert find_network(tmp_path / "mine").iteration == 1
+
+
+@pytest.mark.filterwarnings("ignore:.* holds no settings")
+@pytest.mark.parametrize(
+    ("damaged", "said"),
+    [
+        (lambda text: text.replace("seed: 0", "seed: 8"), ["Changed: seed: 0 -> 8"]),
+        (lambda text: text[:300], []),
+        (lambda text: "", []),
+        (lambda text: "{" + text, []),
+    ],
+)
+def test_settings_that_were_damaged_or_edited_are_told_or_taken_from_the_checkpoint(
+    tmp_path: Path, damaged: Any, said: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    train_command.main([*TINY, "run=mine", "iterations=0", "minutes=null"])
+    config = tmp_path / "mine" / "config.yaml"
+    whole = config.read_text()
+    config.write_text(damaged(whole))
+    capsys.readouterr()
+    train_command.main(train_command._with_saved_settings(["resume=mine"]))
+    assert [line for line in capsys.readouterr().err.splitlines() if line.startswith("Changed")] == said
+    if not said:
+        assert without_place(config.read_text()) == without_place(whole)
+
+
+def without_place(text: str) -> list[str]:
+    return [line for line in text.splitlines() if not line.startswith(("run:", "resume:"))]
 
 
 def test_a_run_that_is_resumed_can_go_on_with_another_search(
