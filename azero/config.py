@@ -18,7 +18,7 @@ import sys
 import textwrap
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import is_dataclass
 from functools import wraps
 from pathlib import Path
@@ -101,11 +101,10 @@ def settings_text(settings: Any) -> str:
 
 
 def saved_words(saved: Path | dict[str, Any]) -> list[str]:
-    """Settings, or those in a config file, as words of a command line, each of which reads back as the same value.
-
-    Raises ValueError, which names the file, for one that holds none.
-    """
+    """Settings, or those in a file, as words of a command line that read back as the same. Raises ValueError."""
     try:
+        if isinstance(saved, Path) and not saved.read_text().endswith("\n"):
+            raise ValueError("it is cut short")
         values = _flat(OmegaConf.create(saved) if isinstance(saved, dict) else OmegaConf.load(saved))
     except Exception as error:  # there is no end to what a reader of damaged text raises
         raise ValueError(f"{saved} holds no settings ({_first_line(error)})") from None
@@ -133,7 +132,7 @@ def exit_status(name: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        sys.stderr.write(f"\nazero.{name}: interrupted\n")
+        _say(f"\nazero.{name}: interrupted")
         sys.exit(130)
     except Exception as error:
         own = type(error).__module__.startswith("azero.")
@@ -151,13 +150,18 @@ def exit_status(name: str) -> Iterator[None]:
             message += advice if name != "check" else ""
         if os.environ.get("AZERO_TRACEBACK") or message is None:
             raise
-        sys.stderr.write(f"azero.{name}: error: {message}\n")
+        _say(f"azero.{name}: error: {message}")
         sys.exit(2)
 
 
+def _say(text: str) -> None:
+    with suppress(OSError):  # nobody may be there to read it
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+
+
 def _is_shortage(error: Exception) -> bool:
-    """Whether the system had no memory, or no thread, left to give; PyTorch says so in words only."""
-    words = ("allocate memory", "bad_alloc", "start new thread", "Resource temporarily unavailable")
+    words = ("allocate memory", "bad_alloc", "start new thread")  # PyTorch says it in words only
     return isinstance(error, MemoryError) or any(word in str(error) for word in words)
 
 

@@ -4,6 +4,7 @@ import itertools
 import shlex
 import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -11,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, TextIO, cast
 
 from rich.console import Console
 from rich.markup import escape
@@ -48,7 +49,7 @@ def main(settings: TrainSettings) -> None:
     in one directory. Ctrl-C stops it; what was committed stays, and `resume` goes on from there. Watch the curves with
     tensorboard --logdir checkpoints, meet the player with python -m azero.play game=connect4 azero:RUN@200.
     """
-    console = Console(stderr=True, soft_wrap=True, highlight=False)
+    console = Console(file=cast(TextIO, _Lasting(sys.stderr)), soft_wrap=True, highlight=False)
     game = load_game(settings.game)
     place, _, class_name = settings.game.rpartition(":")
     if place.endswith(".py"):  # so that the run can be resumed from anywhere
@@ -60,7 +61,7 @@ def main(settings: TrainSettings) -> None:
             _save_settings(directory, settings)
         trainer: Trainer[Any] | None = None
         try:
-            with _Screen(console, settings) as screen, _signals_to(screen):
+            with _silent_threads(), _Screen(console, settings) as screen, _signals_to(screen):
                 trainer = Trainer(game, settings, directory, screen)
                 kept = _save_settings(directory, settings)  # what does not fit the run is refused by now
                 for change in settings_changes(trainer.settings_before or kept, settings_text(settings)):
@@ -140,6 +141,19 @@ def _save_settings(directory: Path, settings: TrainSettings) -> str:
 
 
 @contextmanager
+def _silent_threads() -> Iterator[None]:
+    """Print no trace of an error in a thread of TensorBoard's or of the progress bar's, as of a full disk.
+
+    What matters of it reaches the main thread, where it is told in a line.
+    """
+    before, threading.excepthook = threading.excepthook, lambda _: None
+    try:
+        yield
+    finally:
+        threading.excepthook = before
+
+
+@contextmanager
 def _signals_to(screen: "_Screen") -> Iterator[None]:
     """Tell the screen of Ctrl-C and of a polite request to terminate; it stops the run at the next step.
 
@@ -155,6 +169,27 @@ def _signals_to(screen: "_Screen") -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+class _Lasting:
+    """A stream that may break: a run does not end because nobody reads what it says, or a log is on a full disk."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write what can be written."""
+        with suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush what can be flushed."""
+        with suppress(OSError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 class _Screen:

@@ -3,8 +3,10 @@
 import csv
 import gc
 import io
+import re
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -19,6 +21,7 @@ from azero.learning.files import write_durably
 from azero.learning.selfplay import PlayedGame, SelfPlayCounts
 
 METRICS_FILE = "metrics.csv"
+_NUMBER = re.compile("[1-9][0-9]{0,11}")
 
 
 class MetricsWriter:
@@ -28,6 +31,12 @@ class MetricsWriter:
         """`iteration` is the first to be written: what an interrupted run told of it or later ones is taken back."""
         self._path = run_directory / METRICS_FILE
         self._rows = [row for row in read_metrics(self._path) if int(row["iteration"]) < iteration]
+        lost = {*range(1, iteration)} - {int(row["iteration"]) for row in self._rows}
+        if lost:
+            kept = self._path.with_suffix(".damaged.csv")
+            warnings.warn(f"{self._path} has lost iterations {sorted(lost)}; as it was: {kept.name}", stacklevel=2)
+            if self._path.exists():
+                self._path.replace(kept)
         self._board = _board(run_directory, iteration)
 
     def __enter__(self) -> "MetricsWriter":
@@ -67,12 +76,15 @@ class MetricsWriter:
 
 
 def read_metrics(path: Path) -> list[dict[str, str]]:
-    """The rows of a metrics table, without a damaged last one; none if there is no table."""
+    """The rows of a metrics table, the first of each iteration, without damaged ones; none if there is no table."""
     if not path.exists():
         return []
-    with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    return [row for row in rows if (row.get("iteration") or "").isdigit() and None not in row.values()]
+    rows: dict[str, dict[str, str]] = {}
+    with path.open(newline="", errors="replace") as file, suppress(csv.Error):
+        for row in csv.DictReader(file):
+            if None not in row.values() and None not in row and _NUMBER.fullmatch(row.get("iteration", "")):
+                rows.setdefault(row["iteration"], row)
+    return list(rows.values())
 
 
 def _board(run_directory: Path, iteration: int) -> Any:

@@ -1,0 +1,509 @@
+"""What azero.train does when things go wrong, as a table: python scripts/faults.py [--kills 200] [--only WORDS]
+
+Each fault is injected into runs of tic-tac-toe at tiny size. After each, no process may be left, every iteration that
+was committed must be there, and the run, resumed without the fault, must end with the bytes of one that nothing
+happened to, a row of metrics for each iteration. The first fault that ends otherwise ends the script with a trace.
+
+Runs are forked from this process, which has loaded everything, so that a fault takes a second.
+"""
+
+import argparse
+import ctypes
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from azero import train
+from azero.config import exit_status
+from azero.evaluators.evaluator import Evaluation
+from azero.evaluators.network import _OnnxRunner
+from azero.learning.metrics import read_metrics
+
+ITERATIONS = 4
+TINY = [
+    "game=tictactoe", f"iterations={ITERATIONS}", "minutes=null", "keep=2", "rollout_simulations=20",
+    "selfplay.games=8", "selfplay.simulations=8", "selfplay.threads=1", "selfplay.proven_values=false",
+    "selfplay.records=true", "network.channels=8", "network.blocks=1", "network.value_hidden=8",
+    "network.head_channels=4", "learner.batch_size=32", "learner.threads=1", "matches.games=2", "matches.every=2",
+    "matches.simulations=4", "matches.opponents=[random]", "matches.positions=0",
+]  # fmt: skip
+Hook = Callable[[], Any]
+
+
+class Ended(NamedTuple):
+    """How a run ended."""
+
+    status: int  # as a shell sees it
+    said: str
+    left: list[int]  # processes that it left behind
+
+
+# --- runs
+
+
+def start(words: list[str], hook: Hook = lambda: None) -> tuple[int, int]:
+    """`python -m azero.train words` in a process of its own, after `hook`; its number, and where to read its output."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(writing)
+        return pid, reading
+    status = 1
+    try:
+        os.setsid()
+        for descriptor in (1, 2):
+            os.dup2(writing, descriptor)
+        os.close(reading)
+        hook()
+        with exit_status("train"):
+            train.main(train._with_saved_settings(words))
+        status = 0
+    except SystemExit as stop:
+        status = stop.code if isinstance(stop.code, int) else 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def ended(run: tuple[int, int]) -> Ended:
+    """Wait for the end of a run."""
+    pid, reading = run
+    with os.fdopen(reading, errors="replace") as file:
+        said = file.read()
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    left = [int(stat.parent.name) for stat in Path("/proc").glob("[0-9]*/stat") if _session(stat) == pid]
+    return Ended(128 - status if status < 0 else status, said, left)
+
+
+def _session(stat: Path) -> int | None:
+    try:
+        return int(stat.read_text().rpartition(")")[2].split()[3])
+    except OSError:
+        return None
+
+
+def begin(run: Path) -> list[str]:
+    """The words that begin a run in a directory, or go on with it."""
+    return [f"resume={run}"] if (run / "config.yaml").exists() else [f"run={run}", *TINY]
+
+
+def committed(run: Path) -> int:
+    """The newest iteration that has its name."""
+    return max((int(path.name[-6:]) for path in run.glob("iteration-*")), default=-1)
+
+
+class Figures:
+    """What a run must end with, and whether it does."""
+
+    def __init__(self, scratch: Path) -> None:
+        self.scratch = scratch
+        with Path(os.devnull).open("w") as nowhere, redirect_stderr(nowhere):
+            train.main(begin(self.new("warm")))  # loads what the forked ones need
+        run = self.new("straight")
+        started = time.monotonic()
+        assert ended(start(begin(run))).status == 0
+        self.seconds = time.monotonic() - started
+        self.final = self._bytes(run)
+        self.rows = self._rows(run)
+
+    def new(self, name: str) -> Path:
+        """A directory for a run."""
+        run = self.scratch / re.sub(r"\W+", "-", name)
+        shutil.rmtree(run, ignore_errors=True)
+        return run
+
+    def check(self, run: Path, same: bool = True) -> str:
+        """Resume a run and hold it to what it must end with; returns what was said."""
+        done = ended(start(begin(run)))
+        assert done.status == 0, done.said
+        assert done.left == []
+        assert not same or self._bytes(run) == self.final, f"{run} ended with other bytes: {done.said}"
+        assert not same or self._rows(run) == self.rows, f"{run} has other metrics"
+        assert not list(run.rglob(".*.partial"))
+        return done.said
+
+    def check_steps(self, run: Path) -> None:
+        """Hold TensorBoard to one step for each iteration, in order."""
+        events = EventAccumulator(str(run / "tensorboard")).Reload()
+        assert [event.step for event in events.Scalars("run/seconds")] == [*range(1, ITERATIONS + 1)]
+
+    @staticmethod
+    def _bytes(run: Path) -> dict[str, bytes]:
+        newest = run / f"iteration-{ITERATIONS:06d}"
+        files = [newest / "weights.safetensors", newest / "training.safetensors", *sorted(run.glob("replay/*"))]
+        return {path.name: path.read_bytes() for path in [*files, *sorted(run.glob("games/*"))]}
+
+    @staticmethod
+    def _rows(run: Path) -> list[dict[str, str]]:
+        rows = read_metrics(run / "metrics.csv")
+        return [{name: row[name] for name in sorted(row) if "second" not in name or "player" in name} for row in rows]
+
+
+# --- hooks: what is done to a run, from inside its process
+
+
+def when_opened(words: str, action: Hook, nth: int = 2) -> None:
+    """Do something as soon as a file whose path holds `words` is opened for writing the nth time."""
+    count = 0
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        nonlocal count
+        if event == "open" and words in str(arguments[0]) and arguments[2] & (os.O_WRONLY | os.O_RDWR):
+            count += 1
+            if count == nth:
+                action()
+
+    sys.addaudithook(hook)
+
+
+def at_change(number: int, action: Hook) -> None:
+    """Do something just before the nth time that a file is opened, renamed or removed, or a directory made."""
+    events = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir"}
+    count = 0
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        nonlocal count
+        if event in events and "run-" in str(arguments[0]):
+            count += 1
+            if count == number:
+                action()
+
+    sys.addaudithook(hook)
+
+
+def at_phase(words: str, action: Hook, iteration: int = 2) -> None:
+    """Do something amid a phase of an iteration."""
+    honest_phase, honest_step = train._Screen.on_phase, train._Screen.on_step
+    due = False
+
+    def on_phase(self: Any, now: int, name: str, total: int) -> None:
+        nonlocal due
+        due = due or (now == iteration and name.startswith(words))
+        honest_phase(self, now, name, total)
+
+    def on_step(self: Any) -> None:
+        nonlocal due
+        if due:
+            due = False
+            action()
+        honest_step(self)
+
+    train._Screen.on_phase, train._Screen.on_step = on_phase, on_step  # type: ignore[method-assign]
+
+
+def signalled(*numbers: int) -> None:
+    """Get signals from outside."""
+    for number in numbers:
+        os.kill(os.getpid(), number)
+
+
+def no_room(num_bytes: int = 64) -> None:
+    """Let no file grow beyond a size from now on, which fails as a full disk does."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (num_bytes, resource.RLIM_INFINITY))
+
+
+def die_amid_a_write(phase: str, iteration: int) -> None:
+    """Die at the first write beyond a size after a phase, with half of it on the disk."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    at_phase(phase, partial(no_room, 500), iteration)
+
+
+def evaluator(answer: Callable[[Evaluation], Evaluation], after: int = 30) -> None:
+    """Let the network answer otherwise, beginning with a call."""
+    honest, calls = _OnnxRunner.__call__, []
+
+    def run(self: Any, *inputs: Any) -> Evaluation:
+        calls.append(1)
+        given = Evaluation(*honest(self, *inputs))
+        return answer(given) if len(calls) >= after else given
+
+    _OnnxRunner.__call__ = run  # type: ignore[method-assign, assignment]
+
+
+def not_a_number(given: Evaluation) -> Evaluation:
+    """An evaluation without a value."""
+    return Evaluation(given.policy, given.value * np.float32(np.nan))
+
+
+def broken(given: Evaluation) -> Evaluation:
+    """No evaluation at all."""
+    raise RuntimeError("the graphics card has fallen off the bus")
+
+
+def clock_back(_run: Path) -> None:
+    """Let the wall clock jump back by an hour."""
+    honest = time.time
+    time.time = lambda: honest() - 3600
+
+
+def read_only(directory: Path) -> None:
+    """Make a directory read-only, for root as well."""
+    directory.chmod(0o555)
+    header, nothing = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    assert ctypes.CDLL(None).capset(header, nothing) == 0
+
+
+def limited(kind: int, limit: int) -> None:
+    """Set a limit of the system's."""
+    resource.setrlimit(kind, (limit, limit))
+
+
+def output_to(path: str | None) -> None:
+    """Let the run talk to a file, or to a pipe that nobody reads."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    for descriptor in (1, 2):
+        os.dup2(os.open(path, os.O_WRONLY) if path else writing, descriptor)
+
+
+# --- faults
+
+
+class Fault(NamedTuple):
+    """Something that happens to a run, and how the run must end for it."""
+
+    name: str
+    place: str  # where, for those that have one name
+    hook: Callable[[Path], Any]
+    status: int
+    says: str  # a pattern
+
+
+FILES = ["config.yaml", "weights.safetensors", "training.safetensors", "state.json", "replay/", "metrics.csv", "games/"]
+MEMORY, DESCRIPTORS = resource.RLIMIT_AS, resource.RLIMIT_NOFILE
+SAVED = "Stopped; all up to iteration . is saved. Go on with resume=RUN"
+
+
+def faults() -> Iterator[Fault]:
+    """Those that happen to a run while it is at work."""
+    for file in FILES:
+        hook = partial(when_opened, file, no_room, 1 if file == "config.yaml" else 2)
+        yield Fault("the disk is full while it writes", file, lambda _, h=hook: h(), 2, "error: .*File too large")
+    yield Fault("the disk is full while it writes", "tensorboard/", crowd_out_the_events, 2, "error: .*File too large")
+    for phase in ("self-play", "learning", "match"):
+        for name, numbers in (("SIGINT", [2]), ("SIGINT twice", [2, 2]), ("SIGTERM", [15])):
+            hook = partial(at_phase, phase, partial(signalled, *numbers))
+            yield Fault(name, phase, lambda _, h=hook: h(), 128 + numbers[0] if numbers == [15] else 130, SAVED)
+    for name, number, status in (("SIGINT", 2, 130), ("SIGTERM", 15, 143)):
+        for place, file, nth, says in (("start", ".lock", 1, "interrupted|^$"), ("commit", "state.json", 3, SAVED)):
+            hook = partial(when_opened, file, partial(signalled, number), nth)
+            yield Fault(name, place, lambda _, h=hook: h(), status, says)
+    yield Fault("the directory becomes read-only", "", partial(in_phase, "learning", read_only), 2, "Permission denied")
+    yield Fault("the network answers NaN", "", lambda _: evaluator(not_a_number), 2, "error: NetworkEvaluator answered")
+    yield Fault("the network fails", "", lambda _: evaluator(broken), 2, "error: the network could not be evaluated")
+    yield Fault("the clock jumps back by an hour", "", partial(in_phase, "learning", clock_back), 0, "")
+    yield Fault("12 open files at most", "", lambda _: limited(DESCRIPTORS, 12), 2, "error: .*Too many open files")
+    memory = {"start": partial(when_opened, "config.yaml", starve, 1)}
+    memory |= {phase: partial(at_phase, phase, starve) for phase in ("self-play", "learning")}
+    for place, hook in memory.items():
+        yield Fault("no memory is left", place, lambda _, h=hook: h(), 2, "error: out of memory")
+    yield Fault("nobody reads its output", "a broken pipe", lambda _: output_to(None), 0, "")
+    yield Fault("nobody reads its output", "a full disk", lambda _: output_to("/dev/full"), 0, "")
+
+
+def in_phase(phase: str, action: Callable[[Path], Any], run: Path) -> None:
+    """Do something to the run's directory amid a phase."""
+    at_phase(phase, lambda: action(run))
+
+
+def crowd_out_the_events(run: Path) -> None:
+    """Leave no room for the largest file alone."""
+    at_phase("self-play", lambda: no_room(max(p.stat().st_size for p in run.glob("tensorboard/*"))), 3)
+
+
+def starve() -> None:
+    """Ask the system for more memory than it gives."""
+    limited(MEMORY, in_use() + 2**22)
+    np.ones(2**24)
+
+
+def in_use() -> int:
+    """How much memory this process has taken from the system, in bytes."""
+    return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def inject(fault: Fault, figures: Figures) -> str:
+    """Let a fault happen, check what must hold, and say how the run ended."""
+    run = figures.new(f"run-{fault.name}-{fault.place}")
+    done = ended(start(begin(run), partial(fault.hook, run)))
+    run.chmod(0o755)
+    said = done.said.replace(str(run), "RUN")
+    found = re.search(fault.says, said)
+    assert done.status == fault.status, f"status {done.status}, not {fault.status}: {said}"
+    assert found, said
+    assert "Traceback" not in said, said
+    assert done.left == []
+    figures.check(run)
+    return f"status {done.status}" + (f": {found.group()}" if found.group() else "")
+
+
+def halve(path: Path, _other: Path) -> None:
+    """Cut a file short."""
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def empty(path: Path, _other: Path) -> None:
+    """Leave nothing in a file."""
+    path.write_bytes(b"")
+
+
+def flip(path: Path, _other: Path) -> None:
+    """Change a bit of a file."""
+    contents = bytearray(path.read_bytes())
+    contents[len(contents) // 2] ^= 1
+    path.write_bytes(contents)
+
+
+def swap(path: Path, other: Path) -> None:
+    """Let a file change places with another."""
+    contents, others = path.read_bytes(), other.read_bytes()
+    path.write_bytes(others)
+    other.write_bytes(contents)
+
+
+def stopped(figures: Figures, name: str) -> Path:
+    """A run that was stopped in its last iteration."""
+    run = figures.new(name)
+    interrupt = partial(at_phase, "self-play", partial(signalled, signal.SIGINT), ITERATIONS)
+    assert ended(start(begin(run), interrupt)).status == 130
+    return run
+
+
+def damage(kind: Callable[[Path, Path], Any], file: str, figures: Figures) -> str:
+    """Stop a run, damage a file of it, and go on: to the same bytes, saying what was passed over.
+
+    Two files of samples that changed places are in every window: the run goes on without them.
+    """
+    run = stopped(figures, f"run-damaged-{file}")
+    kind(run / file.replace("N", "000003"), run / file.replace("N", "000002"))
+    said = figures.check(run, same=(kind, file) != (swap, SAMPLES))
+    told = re.findall("passed over a checkpoint|newest checkpoint with all its samples|fewer samples|cut short", said)
+    assert told, said
+    return f"status 0: {told[-1]}"
+
+
+SAMPLES = "replay/iteration-N.npz"
+DAMAGED = ["iteration-N/weights.safetensors", "iteration-N/training.safetensors", "iteration-N/state.json"]
+DAMAGED += [SAMPLES]
+
+
+def damages() -> Iterator[tuple[str, str, Callable[[Figures], str]]]:
+    """What may have happened to the files of a run that was stopped."""
+    for name, kind in {"cut short": halve, "emptied": empty, "changed in one bit": flip, "swapped": swap}.items():
+        for file in DAMAGED + ["config.yaml"] * (kind in (halve, empty)):
+            yield f"a file was {name}", file.replace("iteration-N/", ""), partial(damage, kind, file)
+
+
+def two_processes(figures: Figures) -> str:
+    """Resume a run that is at work; then kill it, and resume it at once."""
+    run = figures.new("run-two")
+    first = start(begin(run), partial(at_phase, "learning", partial(time.sleep, 60)))
+    while committed(run) < 1:
+        time.sleep(0.01)
+    second = ended(start(begin(run)))
+    os.kill(first[0], signal.SIGKILL)
+    ended(first)
+    assert second.status == 2, second.said
+    figures.check(run)
+    return "status 2: another process is at work"
+
+
+def moved(figures: Figures) -> str:
+    """Resume a run elsewhere."""
+    elsewhere = figures.new("run-elsewhere")
+    stopped(figures, "run-moved").rename(elsewhere)
+    figures.check(elsewhere)
+    return "status 0"
+
+
+def kill(figures: Figures, num_kills: int, seed: int = 0) -> str:
+    """Kill runs, each again and again until it ends, at random instants: of time, of its changes to files, and amid
+    writes. No iteration that was committed may be lost.
+    """
+    chance, done, num_runs = random.Random(seed), 0, 0
+    while done < num_kills:
+        run, num_runs = figures.new(f"run-killed-{num_runs}"), num_runs + 1
+        while committed(run) < ITERATIONS and done < num_kills:
+            before = committed(run)
+            done += _kill_once(run, figures.seconds, chance)
+            assert committed(run) >= before
+        figures.check(run)
+        figures.check_steps(run)
+    return f"status 0, in {num_runs} runs"
+
+
+def _kill_once(run: Path, seconds: float, chance: random.Random) -> int:
+    """Whether a kill came before the run's end."""
+    die = partial(signalled, signal.SIGKILL)
+    hooks = [
+        partial(time.sleep, 0),
+        partial(at_change, chance.randrange(1, 150), die),
+        partial(die_amid_a_write, chance.choice(["self-play", "learning"]), chance.randrange(1, ITERATIONS + 1)),
+    ]
+    way = chance.randrange(3)
+    started = start(begin(run), hooks[way])
+    if way == 0:
+        time.sleep(chance.uniform(0.05, 1.2 * seconds))
+        os.kill(started[0], signal.SIGKILL)
+    status = ended(started).status
+    assert status in (0, 128 + signal.SIGKILL, 128 + signal.SIGXFSZ), status
+    return status != 0
+
+
+def cases(num_kills: int) -> Iterator[tuple[str, str, Callable[[Figures], str]]]:
+    """Every fault: its name, its place, and what injects it."""
+    yield f"killed (SIGKILL) at {num_kills} instants", "", partial(kill, num_kills=num_kills)
+    for fault in faults():
+        yield fault.name, fault.place, partial(inject, fault)
+    yield from damages()
+    yield "two processes in one directory", "", two_processes
+    yield "the directory was moved", "", moved
+
+
+def table(num_kills: int, only: str = "") -> Iterator[str]:
+    """The lines of the table, those that end alike in one."""
+    ends: dict[tuple[str, str], list[str]] = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        figures = Figures(Path(scratch))
+        for name, place, case in cases(num_kills):
+            if not re.search(only, f"{name} {place}"):
+                continue
+            try:
+                ends.setdefault((name, case(figures)), []).append(place)
+            except AssertionError as error:
+                raise AssertionError(f"{name} {place}: {error}") from None
+    yield from ("| what happens | where | how it ends |", "| --- | --- | --- |")
+    for (name, end), places in ends.items():
+        yield f"| {name} | {', '.join(places)} | {end} |"
+
+
+def main() -> None:
+    """Inject faults and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=10, help="how often runs are killed")
+    parser.add_argument("--only", default="", help="only faults whose name and place match this pattern")
+    options = parser.parse_args()
+    for line in table(options.kills, options.only):
+        print(line)
+
+
+if __name__ == "__main__":
+    main()
