@@ -185,7 +185,7 @@ def _read_sgf(path: Path, game: Game[Any]) -> list[GameRecord]:
     try:
         games = parse_sgf(game, path.read_text(encoding="utf-8", errors="replace"))
     except ValueError as error:
-        raise ValueError(f"{path}, {' '.join(str(error).split())}") from None  # a value may have line breaks
+        raise ValueError(f"{path}, {error}") from None
     records: list[GameRecord] = []
     for players, actions, said in games:
         points, ending = _result(game, state_after(game, actions))

@@ -99,7 +99,10 @@ def sgf_text(game: Game[Any], played: SgfGame) -> str:
 def parse_sgf(game: Game[Any], text: str) -> list[SgfGame]:
     """The main lines of the games in a text. Raises ValueError, naming the line, for what is no SGF of this game."""
     kind = _kind(game)
-    return [_parse(game, kind, properties) for properties in _main_lines(text)] if text.strip() else []
+    try:
+        return [_parse(game, kind, properties) for properties in _main_lines(text)] if text.strip() else []
+    except ValueError as error:
+        raise ValueError(" ".join(str(error).split())) from None  # a value that it shows may have line breaks
 
 
 def _parse(game: Game[Any], kind: _Kind, properties: list[_Property]) -> SgfGame:

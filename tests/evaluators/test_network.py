@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from azero.evaluators.evaluator import checked
-from azero.evaluators.network import NetworkEvaluator, _TorchRunner, check_device, load_network
+from azero.evaluators.evaluator import EvaluatorError, checked
+from azero.evaluators.network import NetworkEvaluator, _OnnxRunner, _TorchRunner, check_device, load_network
 from azero.evaluators.weights import Network, NetworkSettings
 from azero.games import load_game
 from azero.games.batch import StateBatch, batch_of
@@ -172,3 +172,13 @@ def test_playing_on_the_cpu_does_not_import_torch(tmp_path: Any) -> None:
     )
     found = subprocess.run([sys.executable, "-c", code, path], check=True, capture_output=True, text=True)
     assert found.stdout.split("\n")[0] == "(1,) False"
+
+
+def test_a_runtime_that_fails_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> Any:
+        raise RuntimeError("no memory\nat all")
+
+    evaluator = NetworkEvaluator(random_network(TicTacToe()))
+    monkeypatch.setattr(_OnnxRunner, "__call__", fail)
+    with pytest.raises(EvaluatorError, match=r"could not be evaluated \(RuntimeError: no memory\)$"):
+        evaluator.evaluate(batch_of(TicTacToe(), random_states(TicTacToe(), 2)))

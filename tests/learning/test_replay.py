@@ -1,5 +1,6 @@
 """The replay's window, its files, and the batches that are drawn from it."""
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -228,3 +229,20 @@ def test_the_same_generator_draws_the_same_batch() -> None:
     first, again, other = (training_set.draw(64, np.random.default_rng(seed)).value for seed in (1, 1, 2))
     np.testing.assert_array_equal(first, again)
     assert (first != other).any()
+
+
+def test_keeping_new_samples_writes_only_those_and_takes_little_memory(tmp_path: Path) -> None:
+    replay = Replay(Connect4(), ReplaySettings(window=10**6, capacity=10**6), tmp_path)
+    part = random_samples(Connect4(), 1000)[0]
+    for iteration in range(1, 31):
+        replay.add(iteration, part)
+    memory = sum(array.nbytes for kept in replay._parts.values() for array in kept.arrays().values())
+    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    tracemalloc.start()
+    try:
+        replay.add(31, part)
+        replay.state()
+        assert tracemalloc.get_traced_memory()[1] < 0.3 * memory
+    finally:
+        tracemalloc.stop()
+    assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir() if path.name in before} == before

@@ -213,6 +213,19 @@ def test_what_is_left_of_a_damaged_metrics_table_is_kept(tmp_path: Path) -> None
     ]  # fmt: skip
 
 
+def test_lost_rows_of_metrics_are_named_and_the_table_kept_as_it_was(tmp_path: Path) -> None:
+    with MetricsWriter(tmp_path, 1) as writer:
+        for iteration in (1, 2, 3):
+            writer.write(iteration, {"loss": 0.5})
+    table = tmp_path / "metrics.csv"
+    damaged = table.read_text().replace("2,0.5", "1,0.5")
+    table.write_text(damaged)
+    with pytest.warns(UserWarning, match=r"lost iterations \[2\]"), MetricsWriter(tmp_path, 4) as writer:
+        writer.write(4, {"loss": 0.125})
+    assert [row["iteration"] for row in read_metrics(table)] == ["1", "3", "4"]
+    assert (tmp_path / "metrics.damaged.csv").read_text() == damaged
+
+
 def test_a_loss_that_is_not_finite_stops_the_run_before_anything_is_overwritten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
