@@ -395,7 +395,7 @@ def damage(kind: Callable[[Path, Path], Any], file: str, figures: Figures) -> st
     run = stopped(figures, f"run-damaged-{file}")
     kind(run / file.replace("N", "000003"), run / file.replace("N", "000002"))
     said = figures.check(run, same=(kind, file) != (swap, SAMPLES))
-    told = re.findall("passed over a checkpoint|newest checkpoint with all its samples|fewer samples|cut short", said)
+    told = re.findall(r"passed over a checkpoint|newest .* all its samples|training .* fewer samples|no settings", said)
     assert told, said
     return f"status 0: {told[-1]}"
 
@@ -407,7 +407,12 @@ DAMAGED += [SAMPLES]
 
 def damages() -> Iterator[tuple[str, str, Callable[[Figures], str]]]:
     """What may have happened to the files of a run that was stopped."""
-    for name, kind in {"cut short": halve, "emptied": empty, "changed in one bit": flip, "swapped": swap}.items():
+    for name, kind in {
+        "cut short": halve,
+        "emptied": empty,
+        "changed in one bit": flip,
+        "swapped with its namesake": swap,
+    }.items():
         for file in DAMAGED + ["config.yaml"] * (kind in (halve, empty)):
             yield f"a file was {name}", file.replace("iteration-N/", ""), partial(damage, kind, file)
 
