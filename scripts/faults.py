@@ -407,12 +407,8 @@ DAMAGED += [SAMPLES]
 
 def damages() -> Iterator[tuple[str, str, Callable[[Figures], str]]]:
     """What may have happened to the files of a run that was stopped."""
-    for name, kind in {
-        "cut short": halve,
-        "emptied": empty,
-        "changed in one bit": flip,
-        "swapped with its namesake": swap,
-    }.items():
+    kinds = {"cut short": halve, "emptied": empty, "changed in one bit": flip, "swapped with its namesake": swap}
+    for name, kind in kinds.items():
         for file in DAMAGED + ["config.yaml"] * (kind in (halve, empty)):
             yield f"a file was {name}", file.replace("iteration-N/", ""), partial(damage, kind, file)
 
@@ -427,6 +423,7 @@ def two_processes(figures: Figures) -> str:
     os.kill(first[0], signal.SIGKILL)
     ended(first)
     assert second.status == 2, second.said
+    assert "another process is at work" in second.said
     figures.check(run)
     return "status 2: another process is at work"
 
@@ -468,9 +465,10 @@ def _kill_once(run: Path, seconds: float, chance: random.Random) -> int:
     if way == 0:
         time.sleep(chance.uniform(0.05, 1.2 * seconds))
         os.kill(started[0], signal.SIGKILL)
-    status = ended(started).status
-    assert status in (0, 128 + signal.SIGKILL, 128 + signal.SIGXFSZ), status
-    return status != 0
+    done = ended(started)
+    assert done.status in (0, 128 + signal.SIGKILL, 128 + signal.SIGXFSZ), done.said
+    assert not re.search("passed over|lost|fewer", done.said), done.said  # of what the kill before left
+    return done.status != 0
 
 
 def cases(num_kills: int) -> Iterator[tuple[str, str, Callable[[Figures], str]]]:
