@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from azero.config import saved_words
@@ -99,6 +99,7 @@ def test_moves_and_states_of_any_text_are_parsed_or_refused(name: str, data: Any
 
 
 @fuzzing
+@example("\nhex(=yes)")
 @given(games.map(str.encode).flatmap(mutated).map(lambda contents: contents.decode(errors="replace")))
 def test_a_game_of_any_text_is_loaded_or_refused(text: str) -> None:
     with read_or_refused(ValueError, ImportError, OSError):

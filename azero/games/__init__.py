@@ -39,6 +39,8 @@ def load_game(spec: str) -> Game[Any]:
     number, yes or no, or text, as the default is; over those of a ready game. Raises ValueError, saying what there is,
     if there is no such name, file, module, class or parameter, or if the class refuses a value.
     """
+    if not spec.isprintable():
+        raise ValueError(f"{spec!r} is no game: the name of one has no line breaks or control characters")
     if spec.startswith("openspiel:"):
         return OpenSpielGame(spec.removeprefix("openspiel:"))
     name, given = _split(spec)

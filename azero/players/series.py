@@ -103,8 +103,8 @@ class Series:
         if not self._path.exists():
             path.write_text(json.dumps({**mine, "code": code}) + "\n")
         try:
-            kept = json.loads(path.read_text())
-        except (FileNotFoundError, ValueError):
+            kept = dict(json.loads(path.read_text()))
+        except (FileNotFoundError, ValueError, TypeError, RecursionError):
             raise ValueError(f"{path} cannot be read, so it is unknown how the games beside it were played") from None
         different = [f"{name}={kept.get(name)}, not {mine[name]}" for name in mine if kept.get(name) != mine[name]]
         if different:
