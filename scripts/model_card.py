@@ -55,7 +55,7 @@ def made(run: Path) -> str:
     size = ", ".join(f"{value} {key.replace('_', ' ')}" for key, value in config.network.items())
     return (
         f"Trained from nothing but the rules, seed {config.seed}, in {float(done[-1]['run/seconds']) / 60:.1f} minutes "
-        f"of wall clock, measuring not included: {network.iteration} iterations, "
+        f"of wall clock: {network.iteration} iterations, "
         f"{network.iteration * config.selfplay.games:,} games, {positions:,.0f} positions searched, "
         f"{evaluations:,.0f} evaluations by the network. The network: {size}; {parameters:,} parameters. It is "
         "the last checkpoint of its run; the positions below were not used to choose it, and nothing but games against "
