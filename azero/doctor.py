@@ -33,7 +33,7 @@ from azero.search.uct import UCT
 
 _BATCH = 256  # states for each call of the network
 _REPEATS = 15  # of what is timed; the fastest counts
-_LEAST_SHARE = 0.3  # of the speed of a matrix product, which the network should reach; measured on sound machines: 0.8
+_LEAST_SHARE = 0.3  # of the speed of a matrix product, which the network should reach; measured on an idle machine: 1.1
 _LEAST_SIMULATIONS = 100_000  # a second, of UCT on Connect Four; plain Python does a tenth of that
 _LEAST_FREE = 1 << 30  # bytes
 

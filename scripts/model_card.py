@@ -8,13 +8,13 @@ positions of azero.evaluate, alone and as each PLAYER, a description as in `azer
 """
 
 import sys
-import tempfile
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
 from omegaconf import OmegaConf
 
-from azero.config import compose_settings, saved_words, settings_text
+from azero.config import compose_settings, saved_words
 from azero.evaluators.weights import WEIGHTS_FILE, find_network
 from azero.games import load_game
 from azero.learning.cores import num_cores
@@ -51,12 +51,13 @@ def made(run: Path) -> str:
     done = [row for row in metrics if int(row["iteration"]) <= network.iteration]
     evaluations = sum(float(row["speed/evaluations_per_second"]) * float(row["speed/selfplay_seconds"]) for row in done)
     positions = sum(float(row["speed/positions_per_second"]) * float(row["speed/selfplay_seconds"]) for row in done)
-    parameters = sum(array.size for name, array in network.weights.items() if "running" not in name)
+    counted = ("running_mean", "running_var", "num_batches_tracked")  # by batch norm, not learned
+    parameters = sum(array.size for name, array in network.weights.items() if not name.endswith(counted))
     size = ", ".join(f"{value} {key.replace('_', ' ')}" for key, value in config.network.items())
     return (
         f"Trained from nothing but the rules, seed {config.seed}, in {float(done[-1]['run/seconds']) / 60:.1f} minutes "
         f"of wall clock: {network.iteration} iterations, "
-        f"{network.iteration * config.selfplay.games:,} games, {positions:,.0f} positions searched, "
+        f"{network.iteration * config.selfplay.games:,} games, {positions:,.0f} positions searched or solved, "
         f"{evaluations:,.0f} evaluations by the network. The network: {size}; {parameters:,} parameters. It is "
         "the last checkpoint of its run; the positions below were not used to choose it, and nothing but games against "
         "itself was learned from."
@@ -67,10 +68,7 @@ def command_of(run: Path) -> str:
     """The command that trains such a network again: what the run's settings add to those that ship."""
     words = saved_words(run / CONFIG_FILE)
     game = next(word for word in words if word.startswith("game="))
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-        file.write(settings_text(compose_settings(TrainSettings, "train", [game])))
-        file.flush()
-        shipped = saved_words(Path(file.name))
+    shipped = saved_words(asdict(compose_settings(TrainSettings, "train", [game])))
     added = [word for word in words if word not in shipped and not word.startswith(("run=", "resume="))]
     return " ".join(["python -m azero.train", game, *added])
 

@@ -45,6 +45,7 @@ def nearer(score: int) -> int:
     return score + 1 if score > 0 else score - 1 if score < 0 else 0
 
 
+@compilable
 def value_of(score: int) -> tuple[float, int]:
     """The value in a score, and its plies to the end; -1 for a draw, whose length is nobody's concern."""
     units = (score + _PLIES // 2) // _PLIES
@@ -93,10 +94,12 @@ def new_line(num_plies: int, num_actions: int) -> Line:
     )
 
 
+@compilable
 def set_root(line: Line, player: int) -> None:
     """Begin with another root."""
     line.player[0] = player
-    line.history[:], line.cursor[:] = 0, 0
+    line.history[:] = 0
+    line.cursor[:] = 0
 
 
 @compilable
@@ -105,11 +108,10 @@ def set_all_actions(line: Line, player: int, actions: Any, depth: int) -> None:
 
     The first win that is found ends it.
     """
-    line.history[:] = 0
-    line.cursor[:] = 0
+    set_root(line, player)
     for i in range(len(actions)):
         line.actions[0, i] = actions[i]
-    line.player[0], line.num_actions[0], line.num_tried[0], line.num_sorted[0] = player, len(actions), 0, 0
+    line.num_actions[0], line.num_tried[0], line.num_sorted[0] = len(actions), 0, 0
     line.floor[0] = line.alpha[0] = -_FULL_WIN
     line.beta[0], line.best[0], line.depth[0], line.guessed[0] = _FULL_WIN, -INFINITY, depth, 0
 
@@ -117,11 +119,10 @@ def set_all_actions(line: Line, player: int, actions: Any, depth: int) -> None:
 @compilable
 def result_of_root(line: Line) -> tuple[float, int]:
     """The value of the root after such a search, and the plies to the end at most; -1 where it is not proven."""
-    score = line.best[0]
     if not is_proven(line, 0):
         return 0.0, -1
-    units = (score + _PLIES // 2) // _PLIES
-    return units / _UNITS, int(abs(units * _PLIES - score) if units else line.depth[0])
+    value, plies = value_of(line.best[0])
+    return value, int(plies if plies >= 0 else line.depth[0])
 
 
 def set_root_action(line: Line, action: int, depth: int, floor: int) -> None:

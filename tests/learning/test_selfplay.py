@@ -11,8 +11,9 @@ from azero._jit import draw
 from azero.evaluators.rollout import RolloutEvaluator
 from azero.evaluators.scripted import ScriptedEvaluator
 from azero.evaluators.uniform import UniformEvaluator
+from azero.games import load_game
 from azero.games.connect4 import Connect4
-from azero.games.game import state_after
+from azero.games.game import state_after, winner
 from azero.games.tictactoe import TicTacToe
 from azero.learning.selfplay import (
     PlayedGame,
@@ -206,6 +207,22 @@ def test_a_game_that_the_solver_sees_through_is_learned_exactly_without_any_sear
             assert value == best[0]
         sign = 1 if TTT.current_player(played.states[0]) == 0 else -1
         assert played.values[0] * sign == {0: 1, 1: -1, None: 0}[played.winner]
+
+
+@pytest.mark.parametrize("name", ["othello(size=4)", "dots_and_boxes(rows=1,columns=2)", "nim(heaps=2-3)"])
+def test_solved_values_are_those_of_who_moves_also_after_a_pass_or_where_he_moves_again(name: str) -> None:
+    game, memory, movers = load_game(name), dict[Any, Any](), set[int]()
+    games, counts = play_counting(game, games=12, solver_nodes=10**6, random_plies=6)
+    assert counts.solved == counts.positions
+    for played in games:
+        for state, value, policy in list(zip(played.states, played.values, played.policies, strict=True))[-6:]:
+            results = action_results(game, state, game.max_game_length, memory)
+            best = max(results.values(), key=better)
+            assert value == pytest.approx(best[0])
+            assert np.flatnonzero(policy).tolist() == [a for a, r in results.items() if better(r) == better(best)]
+            movers.add(game.current_player(state))
+        assert played.winner == winner(game, state_after(game, played.actions))
+    assert movers == {0, 1}
 
 
 def test_what_is_solved_or_looked_ahead_at_does_not_depend_on_what_is_played_beside_it() -> None:

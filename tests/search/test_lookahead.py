@@ -17,7 +17,7 @@ from azero.search.mcts import MCTS, Budget
 from azero.search.puct import PUCT
 from azero.search.uct import UCT
 from tests.games.plain import PlainTicTacToe
-from tests.games.playing import layers, random_game, states_along
+from tests.games.playing import ALL_GAMES, layers, random_game, states_along
 from tests.naive.minimax import minimax
 from tests.naive.search import proven_within
 from tests.search.test_alphabeta import Maze
@@ -70,6 +70,19 @@ def test_passes_double_moves_and_values_between_are_looked_at_rightly(seed: int)
     states = [state for number in range(4) for state in list(states_along(game, random_game(game, number)))[:-1]]
     for depth in (1, 2, 4, 7):
         assert check(game, states, depth, {}) >= (depth == 7) * len(states)
+
+
+@pytest.mark.parametrize("game", ALL_GAMES, ids=lambda game: game.name)
+def test_the_ends_of_every_game_are_looked_at_rightly(game: Game[Any]) -> None:
+    num_claims = 0
+    for seed in range(4):
+        for state in list(states_along(game, random_game(game, seed)))[-5:-1]:
+            depth = 3 if len(game.legal_actions(state)) <= 8 else 1
+            value, plies = looked(game, new_lookahead(game, depth), state)
+            expected = proven_within(game, state, depth)
+            assert (None if plies < 0 else pytest.approx(value)) == expected
+            num_claims += plies >= 0
+    assert num_claims > 0
 
 
 def test_what_is_found_out_about_a_leaf_does_not_depend_on_those_before() -> None:
