@@ -1,5 +1,6 @@
 """Self-play: the games, the samples made of them, and that neither depends on what ran beside them."""
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,9 @@ from azero.learning.selfplay import (
     record_of,
     samples_of,
 )
+from azero.players.exact import pons_sets
 from azero.players.record import read_records, write_records
+from azero.search.alphabeta import Limits
 from azero.search.forest import Forest, SearchOptions
 from azero.search.gumbel import Gumbel
 from azero.search.mcts import MCTS, Budget
@@ -223,6 +226,19 @@ def test_solved_values_are_those_of_who_moves_also_after_a_pass_or_where_he_move
             movers.add(game.current_player(state))
         assert played.winner == winner(game, state_after(game, played.actions))
     assert movers == {0, 1}
+
+
+@pytest.mark.compiled
+def test_what_the_solver_sees_through_does_not_depend_on_what_it_saw_before() -> None:
+    selfplay = SelfPlay(C4, PUCT(), SelfPlaySettings(games=1, threads=1, solver_nodes=30_000))
+    used, other = (_Worker(selfplay, UniformEvaluator(), SEED, iter([0]), None, threading.Event()) for _ in range(2))
+    for position in pons_sets()[2].positions[:60]:
+        after = [C4.step(position.state, action) for action in C4.legal_actions(position.state)]
+        for state in (*after, position.state):  # what follows first, of which a table would tell
+            assert other.solver
+            other.solver.reset()
+            expected = other.solver.search(state, Limits(nodes=30_000)).is_exact if not C4.is_terminal(state) else None
+            assert expected is None or (used.solve(state) is not None) == expected
 
 
 def test_what_is_solved_or_looked_ahead_at_does_not_depend_on_what_is_played_beside_it() -> None:
