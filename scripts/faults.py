@@ -34,7 +34,7 @@ from azero.evaluators.evaluator import Evaluation
 from azero.evaluators.network import _OnnxRunner
 from azero.learning.metrics import read_metrics
 
-ITERATIONS = 4
+ITERATIONS = 6
 TINY = [
     "game=tictactoe", f"iterations={ITERATIONS}", "minutes=null", "keep=2", "rollout_simulations=20",
     "selfplay.games=8", "selfplay.simulations=8", "selfplay.threads=1", "selfplay.proven_values=false",
@@ -288,7 +288,6 @@ class Fault(NamedTuple):
 
 
 FILES = ["config.yaml", "weights.safetensors", "training.safetensors", "state.json", "replay/", "metrics.csv", "games/"]
-MEMORY, DESCRIPTORS = resource.RLIMIT_AS, resource.RLIMIT_NOFILE
 SAVED = "Stopped; all up to iteration . is saved. Go on with resume=RUN"
 
 
@@ -310,11 +309,14 @@ def faults() -> Iterator[Fault]:
     yield Fault("the network answers NaN", "", lambda _: evaluator(not_a_number), 2, "error: NetworkEvaluator answered")
     yield Fault("the network fails", "", lambda _: evaluator(broken), 2, "error: the network could not be evaluated")
     yield Fault("the clock jumps back by an hour", "", partial(in_phase, "learning", clock_back), 0, "")
-    yield Fault("12 open files at most", "", lambda _: limited(DESCRIPTORS, 12), 2, "error: .*Too many open files")
-    memory = {"start": partial(when_opened, "config.yaml", starve, 1)}
-    memory |= {phase: partial(at_phase, phase, starve) for phase in ("self-play", "learning")}
-    for place, hook in memory.items():
-        yield Fault("no memory is left", place, lambda _, h=hook: h(), 2, "error: out of memory")
+    for name, lack, says in (
+        ("no further file can be opened", no_descriptor, "error: .*Too many open files"),
+        ("no memory is left", starve, "error: out of memory"),
+    ):
+        moments = {"start": partial(when_opened, "config.yaml", lack, 1)}
+        moments |= {phase: partial(at_phase, phase, lack) for phase in ("self-play", "learning")}
+        for place, hook in moments.items():
+            yield Fault(name, place, lambda _, h=hook: h(), 2, says)
     yield Fault("nobody reads its output", "a broken pipe", lambda _: output_to(None), 0, "")
     yield Fault("nobody reads its output", "a full disk", lambda _: output_to("/dev/full"), 0, "")
 
@@ -329,9 +331,16 @@ def crowd_out_the_events(run: Path) -> None:
     at_phase("self-play", lambda: no_room(max(p.stat().st_size for p in run.glob("tensorboard/*"))), 3)
 
 
+def no_descriptor() -> None:
+    """Let the system open no file more, whatever number of them this process has open."""
+    lowest_free = os.dup(0)
+    os.close(lowest_free)
+    limited(resource.RLIMIT_NOFILE, lowest_free)
+
+
 def starve() -> None:
     """Ask the system for more memory than it gives."""
-    limited(MEMORY, in_use() + 2**22)
+    limited(resource.RLIMIT_AS, in_use() + 2**22)
     np.ones(2**24)
 
 
@@ -393,7 +402,7 @@ def damage(kind: Callable[[Path, Path], Any], file: str, figures: Figures) -> st
     Two files of samples that changed places are in every window: the run goes on without them.
     """
     run = stopped(figures, f"run-damaged-{file}")
-    kind(run / file.replace("N", "000003"), run / file.replace("N", "000002"))
+    kind(*(run / file.replace("N", f"{i:06d}") for i in (ITERATIONS - 1, ITERATIONS - 2)))
     said = figures.check(run, same=(kind, file) != (swap, SAMPLES))
     told = re.findall(r"passed over a checkpoint|newest .* all its samples|training .* fewer samples|no settings", said)
     assert told, said

@@ -33,6 +33,7 @@ _SECONDS_BETWEEN_CALLS = 0.1
 _OPENING = 1 << 42  # counters in a game's stream, beyond those of its plies
 _SOLVED = 1 << 42  # a counter in a search's stream, beyond those of its simulations
 _SOLVER_TABLE = 1 << 16  # entries, 4 MB
+_PLIES_BETWEEN_TRIES = 4  # of the solver in one game; most positions that it fails on cost as much as their search
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class SelfPlaySettings:
     random_plies: int = 4  # a game begins with up to so many uniformly random actions, >= 0, for variety
     proven_values: bool = False  # use what the trees prove: exact targets, and no simulations where nothing is open
     lookahead: int = 0  # plies that alpha-beta looks ahead of every new leaf, >= 0; what it proves is not evaluated
-    solver_nodes: int = 0  # states in which alpha-beta tries to solve a position before it is searched, >= 0
+    solver_nodes: int = 0  # states in which alpha-beta tries to solve a position, every few plies of a game, >= 0
     records: bool = False  # keep each iteration's games as text too, in the run's directory `games`
     noise: DirichletNoise = field(default_factory=DirichletNoise)  # exploration at the root
 
@@ -188,6 +189,7 @@ class _Worker(Generic[S]):
         options = SearchOptions(self.settings.proven_values, lookahead=self.settings.lookahead)
         self.forest = Forest(play.game, evaluator, rule, num_trees, options)
         self.games: dict[int, PlayedGame[S]] = {}  # by tree
+        self.next_try = [0] * num_trees  # by tree: the ply from which on the solver is asked again
         self.solver = AlphaBeta(play.game, table_size=_SOLVER_TABLE) if self.settings.solver_nodes else None
 
     def run(self) -> list[PlayedGame[S]]:
@@ -223,7 +225,7 @@ class _Worker(Generic[S]):
                 break
             state = after
             played.actions.append(action)
-        self.games[b] = played
+        self.games[b], self.next_try[b] = played, 0
         return state
 
     def search_stream(self, b: int) -> int:
@@ -252,7 +254,7 @@ class _Worker(Generic[S]):
                 if number is None:
                     return
                 state = self.start_game(b, number)
-            elif solution := self.solve(state):
+            elif solution := self.try_to_solve(b, state):
                 state = self.act_perfectly(b, state, solution)
             else:
                 self.forest.set_root(b, state, self.search_stream(b))
@@ -277,12 +279,20 @@ class _Worker(Generic[S]):
         self.counts.solved += 1
         return self.game.step(state, action)
 
-    def solve(self, state: S) -> Solution | None:
-        """How perfect play goes on, if the solver finds it; with an empty table, so that it depends on nothing else."""
-        if self.solver is None:
+    def try_to_solve(self, b: int, state: S) -> Solution | None:
+        """How perfect play in tree b goes on, if it is the solver's turn to say and it finds it."""
+        ply = len(self.games[b].actions)
+        if self.solver is None or ply < self.next_try[b]:
             return None
-        self.solver.reset()
-        solution = self.solver.search(state, Limits(nodes=self.settings.solver_nodes))
+        solution = self.solve(self.solver, state)
+        if solution is None:
+            self.next_try[b] = ply + _PLIES_BETWEEN_TRIES
+        return solution
+
+    def solve(self, solver: AlphaBeta[S], state: S) -> Solution | None:
+        """How perfect play goes on, if the solver finds it; with an empty table, so that it depends on nothing else."""
+        solver.reset()
+        solution = solver.search(state, Limits(nodes=self.settings.solver_nodes))
         return solution if solution.is_exact else None
 
 

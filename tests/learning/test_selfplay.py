@@ -235,10 +235,28 @@ def test_what_the_solver_sees_through_does_not_depend_on_what_it_saw_before() ->
     for position in pons_sets()[2].positions[:60]:
         after = [C4.step(position.state, action) for action in C4.legal_actions(position.state)]
         for state in (*after, position.state):  # what follows first, of which a table would tell
+            assert used.solver
             assert other.solver
             other.solver.reset()
             expected = other.solver.search(state, Limits(nodes=30_000)).is_exact if not C4.is_terminal(state) else None
-            assert expected is None or (used.solve(state) is not None) == expected
+            assert expected is None or (used.solve(used.solver, state) is not None) == expected
+
+
+@pytest.mark.compiled
+def test_where_the_solver_fails_it_is_asked_again_four_plies_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, bool]] = []
+    honest = _Worker.solve
+
+    def solve(self: Any, solver: Any, state: Any) -> Any:
+        solution = honest(self, solver, state)
+        asked.append((int(C4.observations([state])[0, :2].sum()), solution is not None))
+        return solution
+
+    monkeypatch.setattr(_Worker, "solve", solve)
+    [played], _ = play_counting(C4, games=1, solver_nodes=3000, random_plies=0, threads=1)
+    first = next(ply for ply, is_solved in asked if is_solved)
+    assert [ply for ply, is_solved in asked if not is_solved] == list(range(0, first, 4))
+    assert [ply for ply, is_solved in asked if is_solved] == list(range(first, len(played.actions)))
 
 
 def test_what_is_solved_or_looked_ahead_at_does_not_depend_on_what_is_played_beside_it() -> None:
