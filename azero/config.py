@@ -32,7 +32,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from azero.games import load_game
-from azero.games.blame import told, watched
+from azero.games.blame import is_shortage, told, watched
 from azero.games.suggest import suggestion
 from azero.resources import resource_directory
 
@@ -142,7 +142,7 @@ def exit_status(name: str) -> Iterator[None]:
             message += advice
         elif message is None and (own or isinstance(error, (ValueError, OSError, ImportError))):
             message = str(error)
-        elif message is None and _is_shortage(error):
+        elif message is None and is_shortage(error):
             message = f"out of memory ({_first_line(error)}); what was committed stays"
         elif message is None and watched():
             said = traceback.format_exception_only(error)[-1].strip()
@@ -158,11 +158,6 @@ def _say(text: str) -> None:
     with suppress(OSError):  # nobody may be there to read it
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
-
-
-def _is_shortage(error: Exception) -> bool:
-    words = ("allocate memory", "bad_alloc", "start new thread")  # PyTorch says it in words only
-    return isinstance(error, MemoryError) or any(word in str(error) for word in words)
 
 
 def _first_line(error: Exception) -> str:

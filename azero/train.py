@@ -1,6 +1,7 @@
 """python -m azero.train: learn a game by self-play."""
 
 import itertools
+import os
 import shlex
 import signal
 import sys
@@ -27,6 +28,7 @@ from azero.players.series import locked
 from azero.resources import resource_directory
 
 CONFIG_FILE = "config.yaml"
+_SHOW_CURSOR = "\x1b[?25h"  # which the progress bar hides
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def main(settings: TrainSettings) -> None:
             _save_settings(directory, settings)
         trainer: Trainer[Any] | None = None
         try:
-            with _silent_threads(), _Screen(console, settings) as screen, _signals_to(screen):
+            with _silent_threads(), _Screen(console, settings) as screen, _signals_to(screen, directory):
                 trainer = Trainer(game, settings, directory, screen)
                 kept = _save_settings(directory, settings)  # what does not fit the run is refused by now
                 for change in settings_changes(trainer.settings_before or kept, settings_text(settings)):
@@ -154,14 +156,19 @@ def _silent_threads() -> Iterator[None]:
 
 
 @contextmanager
-def _signals_to(screen: "_Screen") -> Iterator[None]:
+def _signals_to(screen: "_Screen", directory: Path) -> Iterator[None]:
     """Tell the screen of Ctrl-C and of a polite request to terminate; it stops the run at the next step.
 
-    Raised at once, the exception could land in a finaliser, where Python drops it, or amid a file's writing.
+    Raised at once, the exception could land in a finaliser, where Python drops it, or amid a file's writing. A second
+    signal ends the process as a kill does: where the network or a game hangs, there is no next step.
     """
 
     def note(number: int, _frame: FrameType | None) -> None:
-        screen.signal = screen.signal or number
+        if screen.signal:
+            with suppress(OSError):
+                os.write(2, f"{_SHOW_CURSOR}\nStopped at once. Go on with resume={directory}\n".encode())
+            os._exit(128 + number)
+        screen.signal = number
 
     before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -1,8 +1,9 @@
-"""What azero.train does when things go wrong, as a table: python scripts/faults.py [--kills 200] [--only WORDS]
+"""What training does when things go wrong, as a table: python scripts/faults.py [--kills 200] [--only WORDS]
 
-Each fault is injected into runs of tic-tac-toe at tiny size. After each, no process may be left, every iteration that
-was committed must be there, and the run, resumed without the fault, must end with the bytes of one that nothing
-happened to, a row of metrics for each iteration. The first fault that ends otherwise ends the script with a trace.
+Each fault is injected into runs of tic-tac-toe at tiny size, or a sweep of Connect Four. After each, no process may be
+left, all that was committed must be there, and the run, resumed without the fault, must end with the bytes of one that
+nothing happened to, a row of metrics for each iteration. The first fault that ends otherwise ends the script with a
+trace.
 
 Runs are forked from this process, which has loaded everything, so that a fault takes a second.
 """
@@ -17,6 +18,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -28,11 +30,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from azero import train
+from azero import sweep, train
 from azero.config import exit_status
 from azero.evaluators.evaluator import Evaluation
 from azero.evaluators.network import _OnnxRunner
+from azero.games import load_game
 from azero.learning.metrics import read_metrics
+from azero.players.record import read_records
 
 ITERATIONS = 6
 TINY = [
@@ -55,8 +59,10 @@ class Ended(NamedTuple):
 
 # --- runs
 
+COMMANDS = {"train": lambda words: train.main(train._with_saved_settings(words)), "sweep": sweep.main}
 
-def start(words: list[str], hook: Hook = lambda: None) -> tuple[int, int]:
+
+def start(words: list[str], hook: Hook = lambda: None, command: str = "train") -> tuple[int, int]:
     """`python -m azero.train words` in a process of its own, after `hook`; its number, and where to read its output."""
     reading, writing = os.pipe()
     pid = os.fork()
@@ -70,8 +76,8 @@ def start(words: list[str], hook: Hook = lambda: None) -> tuple[int, int]:
             os.dup2(writing, descriptor)
         os.close(reading)
         hook()
-        with exit_status("train"):
-            train.main(train._with_saved_settings(words))
+        with exit_status(command):
+            COMMANDS[command](words)
         status = 0
     except SystemExit as stop:
         status = stop.code if isinstance(stop.code, int) else 0
@@ -88,8 +94,15 @@ def ended(run: tuple[int, int]) -> Ended:
     with os.fdopen(reading, errors="replace") as file:
         said = file.read()
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    left = [int(stat.parent.name) for stat in Path("/proc").glob("[0-9]*/stat") if _session(stat) == pid]
-    return Ended(128 - status if status < 0 else status, said, left)
+    patience = time.monotonic() + 5  # for those that end because it has
+    while session_of(pid) and time.monotonic() < patience:
+        time.sleep(0.01)
+    return Ended(128 - status if status < 0 else status, said, session_of(pid))
+
+
+def session_of(pid: int) -> list[int]:
+    """The processes that a run consists of, or has left behind."""
+    return [int(stat.parent.name) for stat in Path("/proc").glob("[0-9]*/stat") if _session(stat) == pid]
 
 
 def _session(stat: Path) -> int | None:
@@ -248,6 +261,14 @@ def broken(given: Evaluation) -> Evaluation:
     raise RuntimeError("the graphics card has fallen off the bus")
 
 
+def hanging(given: Evaluation) -> Evaluation:
+    """No evaluation, ever, for which somebody has enough of it."""
+    for seconds in (0.2, 0.6):
+        threading.Timer(seconds, partial(signalled, signal.SIGINT)).start()
+    time.sleep(3600)
+    return given
+
+
 def clock_back(_run: Path) -> None:
     """Let the wall clock jump back by an hour."""
     honest = time.time
@@ -289,6 +310,7 @@ class Fault(NamedTuple):
 
 FILES = ["config.yaml", "weights.safetensors", "training.safetensors", "state.json", "replay/", "metrics.csv", "games/"]
 SAVED = "Stopped; all up to iteration . is saved. Go on with resume=RUN"
+AT_ONCE = "Stopped at once. Go on with resume=RUN"
 
 
 def faults() -> Iterator[Fault]:
@@ -298,9 +320,13 @@ def faults() -> Iterator[Fault]:
         yield Fault("the disk is full while it writes", file, lambda _, h=hook: h(), 2, "error: .*File too large")
     yield Fault("the disk is full while it writes", "tensorboard/", crowd_out_the_events, 2, "error: .*File too large")
     for phase in ("self-play", "learning", "match"):
-        for name, numbers in (("SIGINT", [2]), ("SIGINT twice", [2, 2]), ("SIGTERM", [15])):
+        for name, numbers, says in (
+            ("SIGINT", [2], SAVED),
+            ("SIGINT twice", [2, 2], "Stopped"),
+            ("SIGTERM", [15], SAVED),
+        ):
             hook = partial(at_phase, phase, partial(signalled, *numbers))
-            yield Fault(name, phase, lambda _, h=hook: h(), 128 + numbers[0] if numbers == [15] else 130, SAVED)
+            yield Fault(name, phase, lambda _, h=hook: h(), 128 + numbers[0], says)
     for name, number, status in (("SIGINT", 2, 130), ("SIGTERM", 15, 143)):
         for place, file, nth, says in (("start", ".lock", 1, "interrupted|^$"), ("commit", "state.json", 3, SAVED)):
             hook = partial(when_opened, file, partial(signalled, number), nth)
@@ -308,6 +334,7 @@ def faults() -> Iterator[Fault]:
     yield Fault("the directory becomes read-only", "", partial(in_phase, "learning", read_only), 2, "Permission denied")
     yield Fault("the network answers NaN", "", lambda _: evaluator(not_a_number), 2, "error: NetworkEvaluator answered")
     yield Fault("the network fails", "", lambda _: evaluator(broken), 2, "error: the network could not be evaluated")
+    yield Fault("the network hangs; SIGINT twice", "", lambda _: evaluator(hanging), 130, AT_ONCE)
     yield Fault("the clock jumps back by an hour", "", partial(in_phase, "learning", clock_back), 0, "")
     for name, lack, says in (
         ("no further file can be opened", no_descriptor, "error: .*Too many open files"),
@@ -445,6 +472,43 @@ def moved(figures: Figures) -> str:
     return "status 0"
 
 
+def worker(figures: Figures, hurt: Callable[[int], Any], number: int, status: int, says: str) -> str:
+    """Do something to a process that plays games of a sweep, then send the sweep a signal, 0 for none; and go on."""
+    game, directory = load_game("connect4"), figures.new("sweep")
+    words = ["game=connect4", "values=[100000]", "opponents=[random]", "num_workers=2", f"run={directory}"]
+
+    def games() -> list[tuple[int, ...]]:
+        file = directory / "games.txt"
+        return [record.actions for record in read_records(file, game)] if file.exists() else []
+
+    sweeping = start([*words, "num_games=100"], command="sweep")
+    while len(games()) < 2:
+        time.sleep(0.05)
+    hurt(max(session_of(sweeping[0])))
+    time.sleep(0.2)
+    os.kill(sweeping[0], number)
+    done, kept = ended(sweeping), games()
+    found = re.search(says, done.said)
+    assert done.status == status, f"status {done.status}, not {status}: {done.said}"
+    assert found, done.said
+    assert "Traceback" not in done.said, done.said
+    assert done.left == []
+    more = ended(start([*words, f"num_games={len(kept) // 2 * 2 + 2}"], command="sweep"))
+    assert more.status == 0, more.said
+    assert games()[: len(kept)] == kept
+    return f"status {done.status}: {found.group()}"
+
+
+def signal_to(number: int, pid: int) -> None:
+    """Send a signal."""
+    os.kill(pid, number)
+
+
+def no_memory_for(pid: int) -> None:
+    """Let a process have no memory beyond what it has."""
+    resource.prlimit(pid, resource.RLIMIT_AS, (2**20, 2**20))
+
+
 def kill(figures: Figures, num_kills: int, seed: int = 0) -> str:
     """Kill runs, each again and again until it ends, at random instants: of time, of its changes to files, and amid
     writes. No iteration that was committed may be lost.
@@ -486,6 +550,14 @@ def cases(num_kills: int) -> Iterator[tuple[str, str, Callable[[Figures], str]]]
     for fault in faults():
         yield fault.name, fault.place, partial(inject, fault)
     yield from damages()
+    lost, short = "error: a process that played games has died", "error: out of memory"
+    for name, hurt, number, status, says in (
+        ("is killed", partial(signal_to, signal.SIGKILL), 0, 2, lost),
+        ("has no memory left", no_memory_for, 0, 2, short),
+        ("hangs; SIGINT", partial(signal_to, signal.SIGSTOP), signal.SIGINT, 130, "interrupted"),
+    ):
+        case = partial(worker, hurt=hurt, number=number, status=status, says=says)
+        yield f"a process that plays games of a sweep {name}", "", case
     yield "two processes in one directory", "", two_processes
     yield "the directory was moved", "", moved
 

@@ -1,4 +1,4 @@
-"""Errors that come from a user's own files, told in one line instead of a trace of azero."""
+"""Whose fault an error is: a user's own file's, told in one line instead of a trace of azero, or the machine's."""
 
 import linecache
 import traceback
@@ -49,3 +49,9 @@ def _place(error: BaseException) -> str | None:
         if file.startswith(_AZERO):
             return None
     return None
+
+
+def is_shortage(error: BaseException) -> bool:
+    """Whether the machine has no memory left, as NumPy, PyTorch or Python say it."""
+    words = ("allocate memory", "bad_alloc", "start new thread", "MemoryError")  # PyTorch says it in words only
+    return isinstance(error, MemoryError) or any(word in str(error) for word in words)

@@ -17,6 +17,7 @@ from queue import SimpleQueue
 from typing import NamedTuple, TypeVar
 
 from azero._jit import below, draw
+from azero.games.blame import is_shortage
 from azero.games.game import Game, result_text
 from azero.players.player import Player
 from azero.players.rating import Score
@@ -94,10 +95,12 @@ class _ForfeitError(Exception):
 
 @contextmanager
 def _responsible(seat: int) -> Iterator[None]:
-    """Whatever goes wrong inside is the fault of the player in this seat."""
+    """Whatever goes wrong inside is the fault of the player in this seat, unless the machine has no memory left."""
     try:
         yield
     except Exception as error:
+        if is_shortage(error):
+            raise
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise _ForfeitError(seat, reason) from error
 
@@ -112,8 +115,8 @@ def play_game(
 ) -> GameRecord:
     """One game; `players[0]` moves first. Of the settings, the limits count.
 
-    An illegal action, an exception or an overrun time loses the game, and the record tells. Setting `stop` from another
-    thread cuts the game short at the next move.
+    An illegal action, an exception or an overrun time loses the game, and the record tells; but where memory runs out,
+    that is raised, and nobody loses. Setting `stop` from another thread cuts the game short at the next move.
     """
     actions: list[int] = []
     spent = [Spent(), Spent()]

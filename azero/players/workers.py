@@ -31,6 +31,10 @@ class Task:
     opening: tuple[int, ...]  # actions
 
 
+class WorkerError(RuntimeError):
+    """A process that played games is gone."""
+
+
 class Workers:
     """Processes that play one game's matches; they start when they are first needed, and stay until `close`."""
 
@@ -45,7 +49,7 @@ class Workers:
         """Play games side by side, or in this process if one worker is all there may be, or one game.
 
         They come in the order of `tasks`. Closing the generator early, or an interrupt, ends the processes; a later
-        call starts new ones. Raises what making a player does, and RuntimeError if a process dies.
+        call starts new ones. Raises what making a player does, and WorkerError if a process dies.
         """
         num_workers = min(self._settings.num_workers, len(tasks))
         if num_workers <= 1:
@@ -58,7 +62,7 @@ class Workers:
         except BaseException as error:
             self.close()  # some are busy still
             if isinstance(error, (EOFError, ConnectionError)):
-                raise RuntimeError("a process that played games has died; perhaps memory has run out") from None
+                raise WorkerError("a process that played games has died; perhaps memory has run out") from None
             raise
 
     def close(self) -> None:

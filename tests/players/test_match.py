@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from azero.evaluators.evaluator import EvaluatorError
 from azero.games.connect4 import Connect4
 from azero.games.game import Game, state_after, winner
 from azero.games.tictactoe import TicTacToe
@@ -161,6 +162,16 @@ def test_a_fault_while_starting_or_listening_is_a_forfeit_too() -> None:
 
     assert play_game(TTT, [RandomPlayer(TTT), Deaf(TTT)]).ending == "forfeit by O: RuntimeError: what?"
     assert play_game(TTT, [Absent(TTT), RandomPlayer(TTT)]).points == 0
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("can't start new thread"), EvaluatorError("bad_alloc")])
+def test_nobody_loses_a_game_because_the_machine_has_no_memory_left(error: Exception) -> None:
+    class Starved(RandomPlayer[Any]):
+        def choose(self, state: Any) -> int:
+            raise error
+
+    with pytest.raises(type(error)):
+        play_game(TTT, [RandomPlayer(TTT), Starved(TTT)])
 
 
 def test_thinking_too_long_loses_the_game() -> None:

@@ -12,6 +12,7 @@ from azero.players.match import MatchSettings, play_match, report
 from azero.players.record import GameRecord, record_text
 from azero.players.series import Pair, open_series
 from azero.players.spec import parse_player
+from azero.players.workers import WorkerError
 from tests.games import plain_tictactoe
 
 SETTINGS = MatchSettings(num_games=5, num_opening_moves=1, seed=3, num_workers=1)
@@ -126,7 +127,7 @@ def test_a_process_that_dies_is_an_error(tmp_path: Path) -> None:
         list(series.play([("random", "random")], 2))
         for worker in active_children():
             worker.kill()
-        with pytest.raises(RuntimeError, match="has died; perhaps memory has run out"):
+        with pytest.raises(WorkerError, match="has died; perhaps memory has run out"):
             list(series.play([("random", "random")]))
 
 
