@@ -35,6 +35,10 @@ from azero.evaluators.weights import Network, NetworkSettings, layer_shapes, tra
 from azero.games import load_game
 from azero.games.batch import StateBatch
 from azero.games.game import Game, state_after
+from azero.learning.checkpoint import checkpoint_directory, load_checkpoint, save_checkpoint
+from azero.learning.metrics import read_metrics
+from azero.learning.replay import replay_file
+from azero.learning.samples import read_samples, write_samples
 from azero.learning.selfplay import SelfPlay, SelfPlayCounts, SelfPlaySettings
 from azero.machine import machine_text
 from azero.search.forest import Forest, SearchOptions
@@ -392,8 +396,31 @@ def first_search(bench: Bench, cache: str) -> tuple[float, float, float]:
     return imported, first, wall if bench.clock_name == "perf_counter" else cpu
 
 
+def commit(bench: Bench) -> Iterator[Row]:
+    """What it takes to commit an iteration of Connect Four as it ships, on two cores."""
+    game, quiet = load_game("connect4"), ["iterations=3", "minutes=null", "matches.games=0", "matches.positions=0"]
+    with tempfile.TemporaryDirectory() as scratch:
+        run = Path(scratch) / "run"
+        use_cores(2)
+        words = ["-m", "azero.train", "game=connect4", *quiet, f"run={run}"]
+        subprocess.run([sys.executable, *words], capture_output=True, check=True)
+        use_cores(1)
+        before, after = [float(row["run/seconds"]) for row in read_metrics(run / "metrics.csv")][-2:]
+        checkpoint = load_checkpoint(checkpoint_directory(run, 3))
+        samples = read_samples(replay_file(run / "replay", 3), game)
+        spent = []
+        for i in range(bench.num_runs):
+            (run / f"again-{i}").mkdir()
+            start = bench.clock()
+            save_checkpoint(run / f"again-{i}", checkpoint)
+            write_samples(run / f"again-{i}" / "samples.npz", samples)
+            spent.append(bench.clock() - start)
+    share = f"{statistics.median(spent) / (after - before):.3f}"
+    yield Row("committing an iteration, connect4", seconds(spent), "the iteration", seconds([after - before]), share)
+
+
 # Memory first, while the process has none to give again.
-PARTS = {part.__name__: part for part in (memory, uct, options, batch, selfplay, startup)}
+PARTS = {part.__name__: part for part in (memory, uct, options, batch, selfplay, commit, startup)}
 
 
 def signature() -> str:

@@ -13,11 +13,11 @@ fuzzed = settings(max_examples=NUM_EXAMPLES)
 
 
 @st.composite
-def mutated(draw: Any, whole: bytes) -> bytes:
-    """The contents after some flipped bytes, cuts, insertions and repetitions; now and then anything at all."""
+def mutated(draw: Any, *wholes: bytes) -> bytes:
+    """The contents of one after some flipped bytes, cuts, insertions and repetitions; now and then anything at all."""
     if draw(st.integers(0, 9)) == 0:
         return bytes(draw(st.binary(max_size=300)))
-    contents = bytearray(whole)
+    contents = bytearray(draw(st.sampled_from(wholes)))
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, max(len(contents) - 1, 0)))
         end = draw(st.integers(start, min(start + 40, len(contents))))
@@ -36,13 +36,13 @@ def mutated(draw: Any, whole: bytes) -> bytes:
 
 
 @contextmanager
-def read_or_refused(*refusals: type[Exception], lines: int = 1) -> Iterator[None]:
-    """What is done here is done, or refused by one of these errors, in words."""
-    said = None
+def read_or_refused(*refusals: type[Exception], lines: int = 1) -> Iterator[list[str]]:
+    """What is done here is done, or refused by one of these errors, in words, which are then in the list."""
+    said: list[str] = []
     try:
-        yield
+        yield said
     except refusals as error:
-        said = str(error)
-    if said is not None:
-        assert said.strip()
-        assert said.count("\n") < lines
+        said.append(str(error))
+    for words in said:
+        assert words.strip()
+        assert words.count("\n") < lines

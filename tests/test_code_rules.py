@@ -212,7 +212,7 @@ def test_nothing_is_left_to_do_and_no_machine_is_named() -> None:
         f"{path.relative_to(ROOT)}: {line.strip()}"
         for path in files
         if path.is_file() and path.suffix not in {".npz", ".safetensors", ".onnx", ".png"}
-        for line in path.read_text().splitlines()
+        for line in path.read_text(errors="replace").splitlines()
         if leftovers.search(line)
     ]
     assert found == []
