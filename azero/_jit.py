@@ -1,16 +1,10 @@
 """The only place that touches Numba: kernels, dispatch on a type, and random numbers.
 
-Kernels are cached on disk. Numba notices an edit of the file a kernel stands in, but not of the files it calls, so
-the cache directory is named after a hash of every azero source, and of a user's own compiled rules.
+Kernels are cached on disk, see `azero._cache`.
 """
 
-import hashlib
 import inspect
-import os
-import re
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
@@ -21,6 +15,8 @@ import numpy as np
 from numba.core import cgutils, event
 from numba.extending import intrinsic, overload, register_jitable
 
+from azero._cache import SOURCES, cache_directory
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -30,10 +26,7 @@ _OPTIONS: Any = {"error_model": "numpy"}  # division by zero gives infinity or N
 _KERNEL: Any = {**_OPTIONS, "nogil": True, "_nrt": False}
 _INLINE: Any = {**_OPTIONS, "forceinline": True}  # a call would pass every array of a tree, each seven words long
 _MASK64, _SIGN = (1 << 64) - 1, 1 << 63
-_NUM_CACHES_KEPT = 8  # the latest used: each version, and each set of users' rules, has its own
-_CACHE_NAME = re.compile("[0-9a-f]{16}")
 _kernels: list[Any] = []
-_sources: set[Path] = set(Path(__file__).parent.rglob("*.py"))
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -98,29 +91,11 @@ def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
 
 def add_source(*paths: str | Path) -> None:
     """Make the cache depend on more source files: the modules of a user's compiled rules."""
-    if new := {Path(path).resolve() for path in paths} - _sources:
-        _sources.update(new)
+    if new := {Path(path).resolve() for path in paths} - SOURCES:
+        SOURCES.update(new)
         directory = cache_directory()
         for compiled in _kernels:
             _enable_cache(compiled, directory)
-
-
-def cache_directory() -> Path:
-    digest = hashlib.sha256()
-    for source in sorted(_sources):
-        digest.update(str(source).encode() + b"\0" + source.read_bytes())
-    root = Path(os.environ.get("AZERO_CACHE_DIR") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "azero")
-    directory = root.expanduser() / "kernels" / digest.hexdigest()[:16]
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        os.utime(directory)
-        caches = [other for other in directory.parent.iterdir() if _CACHE_NAME.fullmatch(other.name)]
-        caches.sort(key=lambda cache: cache.stat().st_mtime, reverse=True)
-    except OSError:  # no home, or not ours to write: this process compiles for itself
-        return Path(tempfile.mkdtemp(prefix="azero-kernels-"))
-    for old in caches[_NUM_CACHES_KEPT:]:
-        shutil.rmtree(old, ignore_errors=True)
-    return directory
 
 
 def _enable_cache(compiled: Any, directory: Path) -> None:
@@ -129,15 +104,15 @@ def _enable_cache(compiled: Any, directory: Path) -> None:
         compiled.enable_caching()
     finally:
         _config.CACHE_DIR = before
-    cache, load = compiled._cache, compiled._cache.load_overload
+    kept, load = compiled._cache, compiled._cache.load_overload
 
     def load_or_forget(*args: Any) -> Any:
         try:
             return load(*args)
         except (AttributeError, ImportError):  # it holds kernels for rules that this process does not have
-            return cache.flush()
+            return kept.flush()
 
-    cache.load_overload = load_or_forget
+    kept.load_overload = load_or_forget
 
 
 class _CompilingNotice(event.Listener):

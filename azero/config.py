@@ -39,7 +39,9 @@ from azero.resources import resource_directory
 T = TypeVar("T")
 
 _OVERRIDE = re.compile(r"\+{0,2}([A-Za-z_][\w.]*)=(.*)", re.DOTALL)
-_VERBATIM = ("game", "state", "moves", "player")  # options whose values have a notation of their own
+_NOTATIONS = ("game", "state", "moves", "player", "anchor", "default", "hint")  # options with a notation of their own
+_PATHS = ("run", "resume", "record", "save", "picture", "ladder", "directory")
+_VERBATIM = (*_NOTATIONS, *_PATHS)  # options whose values are taken as they stand
 _REASONS = {
     "converted to Integer": "a whole number is needed",
     "converted to Float": "a number is needed",
@@ -108,7 +110,7 @@ def saved_words(saved: Path | dict[str, Any]) -> list[str]:
         values = _flat(OmegaConf.create(saved) if isinstance(saved, dict) else OmegaConf.load(saved))
     except Exception as error:  # there is no end to what a reader of damaged text raises
         raise ValueError(f"{saved} holds no settings ({_first_line(error)})") from None
-    return [f"{key}={value if key in _VERBATIM else _text(value, _quoted)}" for key, value in values.items()]
+    return [f"{key}={_text(value, str if key in _VERBATIM else _quoted)}" for key, value in values.items()]
 
 
 def _flat(config: Any, prefix: str = "") -> dict[str, Any]:
@@ -140,10 +142,10 @@ def exit_status(name: str) -> Iterator[None]:
         advice = "; what is wrong with a game of your own, python -m azero.check game=... tells best"
         if message and name != "check":
             message += advice
+        elif message is None and is_shortage(error):
+            message = f"out of memory ({_first_line(error)})" + "; what was committed stays" * (name == "train")
         elif message is None and (own or isinstance(error, (ValueError, OSError, ImportError))):
             message = str(error)
-        elif message is None and is_shortage(error):
-            message = f"out of memory ({_first_line(error)}); what was committed stays"
         elif message is None and watched():
             said = traceback.format_exception_only(error)[-1].strip()
             message = f"{said} (while a game of {', '.join(watched())} was at work; AZERO_TRACEBACK=1 shows where)"
@@ -217,7 +219,7 @@ def _compose(schema: type[Any], name: str, words: Sequence[str], positional: str
         elif match[1] not in known:
             raise ValueError(f"unknown option {match[1]!r};{suggestion(match[1], known)} --help lists the options")
         elif match[1] in _VERBATIM:
-            direct[match[1]] = match[2]
+            direct[match[1]] = None if match[2] == "null" else match[2]
             overrides += _game_override(match[2], groups) if match[1] == "game" else []
         else:
             overrides.append(word)

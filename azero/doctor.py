@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -16,15 +17,15 @@ from packaging.requirements import Requirement
 from rich.console import Console
 from rich.text import Text
 
-from azero._jit import cache_directory
+from azero._cache import TEMPORARY, cache_directory
 from azero.config import command
 from azero.evaluators.network import NetworkEvaluator, check_device
 from azero.evaluators.rollout import RolloutEvaluator
-from azero.evaluators.weights import NetworkSettings
+from azero.evaluators.weights import Network, NetworkSettings
 from azero.games.batch import batch_of
+from azero.games.blame import is_shortage
 from azero.games.connect4 import Connect4
 from azero.learning.cores import num_cores
-from azero.learning.learner import Learner, LearnerSettings
 from azero.learning.selfplay import SelfPlay, SelfPlaySettings
 from azero.machine import machine_text
 from azero.search.mcts import MCTS, Budget
@@ -40,21 +41,20 @@ _LEAST_FREE = 1 << 30  # bytes
 
 @dataclass(frozen=True)
 class DoctorSettings:
-    """How long to look."""
+    """How long to look, and where."""
 
-    seconds: float = 10.0  # of self-play, > 0
+    seconds: float = 10.0  # of self-play, above 0, at most 3600
     directory: str = "checkpoints"  # where runs are to be kept
 
     def __post_init__(self) -> None:
-        """Raises ValueError for no time at all."""
+        """Raises ValueError for a time out of range."""
         if not 0 < self.seconds <= 3600:
             raise ValueError(f"seconds must be above 0 and at most 3600, got {self.seconds}")
 
 
 class Finding(NamedTuple):
-    """A line of the page."""
+    """What a line of the page says."""
 
-    name: str
     text: str
     advice: str = ""  # what to do; empty: it is good
 
@@ -72,10 +72,10 @@ def main(settings: DoctorSettings) -> None:
     num_bad = 0
     for name, examine in checks(settings):
         with console.status(Text(name)):
-            finding = _examined(name, examine)
+            finding = _examined(examine)
         num_bad += bool(finding.advice)
         mark = Text("! ", "bold red") if finding.advice else Text("  ", "green")
-        console.print(mark, Text(f"{finding.name:<12}"), Text(finding.text), sep="")
+        console.print(mark, Text(f"{name:<12}"), Text(finding.text), sep="")
         if finding.advice:
             console.print(Text(f"{'':<14}{finding.advice}", "bold"))
     console.print("All is well." if num_bad == 0 else f"{num_bad} of these need something done.")
@@ -85,7 +85,7 @@ def main(settings: DoctorSettings) -> None:
 
 def checks(settings: DoctorSettings) -> Iterator[tuple[str, Callable[[], Finding]]]:
     """What is looked at, in order."""
-    yield "machine", lambda: Finding("machine", machine_text())
+    yield "machine", lambda: Finding(machine_text())
     yield "packages", packages
     yield "cores", cores
     yield "GPU", gpu
@@ -96,13 +96,14 @@ def checks(settings: DoctorSettings) -> Iterator[tuple[str, Callable[[], Finding
     yield "self-play", lambda: selfplay(settings.seconds)
 
 
-def _examined(name: str, examine: Callable[[], Finding]) -> Finding:
+def _examined(examine: Callable[[], Finding]) -> Finding:
     """What a check finds; one that fails is a finding, too."""
     try:
         return examine()
     except Exception as error:  # whatever is broken, the other lines are to be told
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
-        return Finding(name, f"failed: {reason}", "install azero anew: pip install -c constraints.txt -e .")
+        advice = "free some memory" if is_shortage(error) else "install azero anew: pip install -c constraints.txt -e ."
+        return Finding(f"failed: {reason}", advice)
 
 
 def packages() -> Finding:
@@ -119,7 +120,7 @@ def packages() -> Finding:
         if not requirement.specifier.contains(version.partition("+")[0], prereleases=True):
             wrong.append(f"{requirement.name} {version} is not {requirement.specifier}")
     text = f"azero {metadata.version('azero')} and the {len(needed)} packages that it needs"
-    return Finding("packages", "; ".join(wrong) or text, "pip install -c constraints.txt -e ." if wrong else "")
+    return Finding("; ".join(wrong) or text, "pip install -c constraints.txt -e ." if wrong else "")
 
 
 def cores() -> Finding:
@@ -128,7 +129,7 @@ def cores() -> Finding:
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     text = f"{number} of {total} may be used; load {load:.1f}"
     busy = load > 0.5 * total + 0.5
-    return Finding("cores", text, "other programs take them: training will be slower by as much" if busy else "")
+    return Finding(text, "other programs take them: training will be slower by as much" if busy else "")
 
 
 def gpu() -> Finding:
@@ -137,21 +138,21 @@ def gpu() -> Finding:
         check_device("cuda")
     except ValueError:
         if shutil.which("nvidia-smi") is None:
-            return Finding("GPU", "none: the processor does everything")
+            return Finding("none: the processor does everything")
         advice = f"torch {metadata.version('torch')} may be a build for the processor alone"
-        return Finding("GPU", "a driver is there, but PyTorch sees no card", advice)
-    return Finding("GPU", "PyTorch sees one: device=cuda uses it")
+        return Finding("a driver is there, but PyTorch sees no card", advice)
+    return Finding("PyTorch sees one: device=cuda uses it")
 
 
 def kernels() -> Finding:
     """Whether compiled kernels are kept from process to process."""
     place = cache_directory()
-    if place.name.startswith("azero-kernels-"):
+    if place.name.startswith(TEMPORARY):
         advice = "compiled again in each process; set AZERO_CACHE_DIR to a directory that can be written"
-        return Finding("kernels", "their cache cannot be written", advice)
+        return Finding("their cache cannot be written", advice)
     if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
-        return Finding("kernels", "Numba's compiler is off", "unset NUMBA_DISABLE_JIT")
-    return Finding("kernels", f"kept in {place}")
+        return Finding("Numba's compiler is off", "unset NUMBA_DISABLE_JIT")
+    return Finding(f"kept in {place}")
 
 
 def search_speed() -> Finding:
@@ -164,23 +165,21 @@ def search_speed() -> Finding:
     speed = result.num_simulations / result.seconds
     text = f"ready in {ready:.1f} s; UCT on Connect Four: {speed:,.0f} simulations a second"
     slow = speed < _LEAST_SIMULATIONS
-    return Finding("search", text, "far too slow: are other programs at work, or is the compiler off?" if slow else "")
+    return Finding(text, "far too slow: are other programs at work, or is the compiler off?" if slow else "")
 
 
 def network_speed() -> Finding:
     """The states a second that the network values, beside what the processor can do in a matrix product."""
-    game = Connect4()
-    network = Learner(game, NetworkSettings(), LearnerSettings(), seed=0).network(0)
+    game, network = Connect4(), untrained()
     evaluator, batch = NetworkEvaluator(network), batch_of(game, [game.initial_state()] * _BATCH)
     cells = game.observation_shape[1] * game.observation_shape[2]
     work = sum(np.prod(shape) * (cells if len(shape) == 4 else 1) for shape in network.layers().values())
-    square = np.ones((512, 512), np.float32)
     network_rate = _BATCH * work / _least_seconds(lambda: evaluator.evaluate(batch))
-    product_rate = 512**3 / _least_seconds(lambda: square @ square) / _blas_threads()
+    product_rate = 512**3 / product_seconds()
     share = network_rate / product_rate
     text = f"{network_rate / work:,.0f} states a second on one core, at {share:.0%} of the speed of a matrix product"
     slow = share < _LEAST_SHARE
-    return Finding("network", text, "too slow: is onnxruntime a build for this processor?" if slow else "")
+    return Finding(text, "too slow: is onnxruntime a build for this processor?" if slow else "")
 
 
 def _least_seconds(run: Callable[[], object]) -> float:
@@ -192,10 +191,27 @@ def _least_seconds(run: Callable[[], object]) -> float:
     return min(times)
 
 
-def _blas_threads() -> int:
-    """The threads that NumPy's matrix product uses."""
-    asked = os.environ.get("OPENBLAS_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS")
-    return min(int(asked), num_cores()) if asked and asked.isdigit() and int(asked) else num_cores()
+def untrained() -> Network:
+    """A network for Connect Four of the default size."""
+    from azero.learning.learner import Learner, LearnerSettings  # with PyTorch, which may be what is broken
+
+    return Learner(Connect4(), NetworkSettings(), LearnerSettings(), seed=0).network(0)
+
+
+def product_seconds() -> float:
+    """What the product of two matrices of 512 rows and columns takes on one core."""
+    one_thread = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "MKL", "OMP", "VECLIB_MAXIMUM")}
+    code = f"""
+import time, numpy
+square, times = numpy.ones((512, 512), numpy.float32), []
+for _ in range({_REPEATS}):
+    start = time.perf_counter()
+    square @ square
+    times.append(time.perf_counter() - start)
+print(min(times))
+"""
+    done = subprocess.run([sys.executable, "-c", code], env=os.environ | one_thread, capture_output=True, check=True)
+    return float(done.stdout)
 
 
 def directory(path: Path) -> Finding:
@@ -206,23 +222,23 @@ def directory(path: Path) -> Finding:
         with tempfile.NamedTemporaryFile(dir=parent) as file:
             file.write(b"azero")
     except OSError as error:
-        return Finding("directory", f"{parent} cannot be written: {error.strerror}", "train elsewhere, with run=PATH")
+        return Finding(f"{parent} cannot be written: {error.strerror}", "train elsewhere, with run=PATH")
     free = shutil.disk_usage(parent).free
     text = f"{path} can be written; {free / 2**30:.0f} GiB are free"
-    return Finding("directory", text, "make room: a run takes some hundred MiB" if free < _LEAST_FREE else "")
+    return Finding(text, "make room: a run takes some hundred MiB" if free < _LEAST_FREE else "")
 
 
 def selfplay(seconds: float) -> Finding:
     """Games against itself with an untrained network, as in training."""
     game = Connect4()
-    evaluator = NetworkEvaluator(Learner(game, NetworkSettings(), LearnerSettings(), seed=0).network(0))
+    evaluator = NetworkEvaluator(untrained())
     settings = SelfPlaySettings(games=4 * num_cores(), parallel_games=4, simulations=16)
     num_games = num_positions = 0
     start = time.perf_counter()
     while (passed := time.perf_counter() - start) < seconds:
         games, counts = SelfPlay(game, PUCT(), settings).play(evaluator, stream=0, first=num_games)
         num_games, num_positions = num_games + len(games), num_positions + counts.positions
-    return Finding("self-play", f"{num_games} games, {num_positions / passed:,.0f} positions a second")
+    return Finding(f"{num_games} games, {num_positions / passed:,.0f} positions a second")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""What the commands have in common at the terminal: a progress bar for games, and a table."""
+"""What the commands have in common at the terminal: a progress bar for games, and tables."""
+
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -28,3 +30,9 @@ def text_table(first: str, *others: str) -> Table:
     for header in others:
         table.add_column(header, justify="right", no_wrap=True)
     return table
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], num_names: int = 1) -> str:
+    """A table in Markdown; after the first `num_names` columns, what is in them stands to the right."""
+    marks = ["---"] * num_names + ["---:"] * (len(header) - num_names)
+    return "".join(f"| {' | '.join(line)} |\n" for line in (header, marks, *rows))

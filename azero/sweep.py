@@ -20,7 +20,7 @@ from azero.players.rating import Score
 from azero.players.record import Spent
 from azero.players.series import Series, open_series
 from azero.players.spec import parse_player
-from azero.screen import progress_bar, text_table
+from azero.screen import markdown_table, progress_bar, text_table
 
 
 @dataclass(frozen=True)
@@ -176,13 +176,13 @@ def _markdown(game: Game[Any], points: Sequence[Point]) -> str:
     for opponent in opponents:
         against = "itself" if opponent == SELF else opponent
         header += [f"against {against}: as {game.player_names[0]}", f"as {game.player_names[1]}", "score, 95 %"]
-    rows = [[*header, "ms a move"], ["---"] + ["---:"] * len(header)]
+    rows = []
     for player, value in dict.fromkeys((player, value) for player, value, _ in met):
         mine = [met.get((player, value, opponent)) for opponent in opponents]
         known = [point for point in mine if point]
         cells = [cell for point in mine for cell in (_results(point, 1) if point else ("-",) * 3)]
         rows.append([known[0].player, *cells, _milliseconds(known[0].spent)])
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    return markdown_table([*header, "ms a move"], rows)
 
 
 if __name__ == "__main__":

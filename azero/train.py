@@ -71,7 +71,7 @@ def main(settings: TrainSettings) -> None:
                 trainer.run()
         except (KeyboardInterrupt, SystemExit) as stop:
             saved = f"all up to iteration {trainer.iteration} is saved" if trainer else "nothing was learned yet"
-            console.print(escape(f"Stopped; {saved}. Go on with resume={directory}"))
+            console.print(escape(f"Stopped; {saved}. Go on with {_resuming(directory)}"))
             sys.exit(130 if isinstance(stop, KeyboardInterrupt) else stop.code)
         except BaseException:
             console.print(escape(f"Stopped by an error; what was committed is in {directory}"))
@@ -90,7 +90,7 @@ def main(settings: TrainSettings) -> None:
 
 def _with_saved_settings(words: Sequence[str]) -> list[str]:
     """The command line, after the settings of the run that it resumes, if any: what is given now wins."""
-    resumed = [Path(word.partition("=")[2]) for word in words if word.startswith("resume=")]
+    resumed = [Path(word.partition("=")[2]) for word in words if word.lstrip("+").startswith("resume=")]
     if not resumed:
         return list(words)
     chosen = [word.replace("=", "/") + ".yaml" for word in words if word.startswith("search=")]
@@ -103,6 +103,11 @@ def _with_saved_settings(words: Sequence[str]) -> list[str]:
             except ValueError as error:
                 warnings.warn(f"{error}; the newest checkpoint has settings too", stacklevel=2)
     return [*saved, *words]
+
+
+def _resuming(directory: Path) -> str:
+    """The word that goes on with a run, as one writes it in a shell."""
+    return shlex.quote(f"resume={directory}")
 
 
 def _run_directory(settings: TrainSettings) -> Path:
@@ -118,7 +123,7 @@ def _run_directory(settings: TrainSettings) -> Path:
         directory = Path(settings.run).absolute()
         if directory.exists() and any(path.name[0] != "." for path in directory.iterdir()):
             raise ValueError(
-                f"{directory} is not empty: two runs never share one; to go on with it, resume={directory}"
+                f"{directory} is not empty: two runs never share one; to go on with it, {_resuming(directory)}"
             )
         directory.mkdir(parents=True, exist_ok=True)
         return directory
@@ -132,14 +137,23 @@ def _run_directory(settings: TrainSettings) -> Path:
 
 
 def _save_settings(directory: Path, settings: TrainSettings) -> str:
-    """Keep the settings in the run's directory, and those they replace beside them; returns the latter."""
+    """Keep the settings in the run's directory, and those they replace beside them; returns the latter.
+
+    Where they are damaged it returns the new ones.
+    """
     path, text = directory / CONFIG_FILE, settings_text(settings)
-    before = path.read_text() if path.exists() else text
-    if before != text:
+    contents = text.encode()
+    before = path.read_bytes() if path.exists() else contents
+    if before != contents:
         number = next(n for n in itertools.count(1) if not (directory / f"config-{n}.yaml").exists())
-        write_durably(directory / f"config-{number}.yaml", before.encode())
-    write_durably(path, text.encode())
-    return before
+        write_durably(directory / f"config-{number}.yaml", before)
+    try:
+        saved_words(path)
+        text = before.decode()
+    except ValueError:
+        pass
+    write_durably(path, contents)
+    return text
 
 
 @contextmanager
@@ -166,7 +180,7 @@ def _signals_to(screen: "_Screen", directory: Path) -> Iterator[None]:
     def note(number: int, _frame: FrameType | None) -> None:
         if screen.signal:
             with suppress(OSError):
-                os.write(2, f"{_SHOW_CURSOR}\nStopped at once. Go on with resume={directory}\n".encode())
+                os.write(2, f"{_SHOW_CURSOR}\nStopped at once. Go on with {_resuming(directory)}\n".encode())
             os._exit(128 + number)
         screen.signal = number
 

@@ -34,11 +34,14 @@ from azero import sweep, train
 from azero.config import exit_status
 from azero.evaluators.evaluator import Evaluation
 from azero.evaluators.network import _OnnxRunner
+from azero.evaluators.weights import checkpoint_number, checkpoints
 from azero.games import load_game
-from azero.learning.metrics import read_metrics
+from azero.learning.checkpoint import checkpoint_directory
+from azero.learning.metrics import METRICS_FILE, read_metrics
 from azero.players.record import read_records
 
 ITERATIONS = 6
+PATIENCE = 120  # seconds, with a run that should have ended
 TINY = [
     "game=tictactoe", f"iterations={ITERATIONS}", "minutes=null", "keep=2", "rollout_simulations=20",
     "selfplay.games=8", "selfplay.simulations=8", "selfplay.threads=1", "selfplay.proven_values=false",
@@ -91,13 +94,26 @@ def start(words: list[str], hook: Hook = lambda: None, command: str = "train") -
 def ended(run: tuple[int, int]) -> Ended:
     """Wait for the end of a run."""
     pid, reading = run
+    deadline = threading.Timer(PATIENCE, partial(os.killpg, pid, signal.SIGKILL))
+    deadline.start()
     with os.fdopen(reading, errors="replace") as file:
         said = file.read()
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    patience = time.monotonic() + 5  # for those that end because it has
+    deadline.cancel()
+    patience = time.monotonic() + 5  # with those that end because it has
     while session_of(pid) and time.monotonic() < patience:
         time.sleep(0.01)
     return Ended(128 - status if status < 0 else status, said, session_of(pid))
+
+
+def wait_until(condition: Callable[[], bool], run: tuple[int, int]) -> None:
+    """Wait for something that a run does. Raises AssertionError if it has not done so in time; it is killed then."""
+    patience = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > patience:
+            os.killpg(run[0], signal.SIGKILL)
+            raise AssertionError(f"it does not go on: {ended(run).said}")
+        time.sleep(0.01)
 
 
 def session_of(pid: int) -> list[int]:
@@ -119,7 +135,7 @@ def begin(run: Path) -> list[str]:
 
 def committed(run: Path) -> int:
     """The newest iteration that has its name."""
-    return max((int(path.name[-6:]) for path in run.glob("iteration-*")), default=-1)
+    return max(map(checkpoint_number, checkpoints(run)), default=-1) if run.exists() else -1
 
 
 class Figures:
@@ -159,13 +175,13 @@ class Figures:
 
     @staticmethod
     def _bytes(run: Path) -> dict[str, bytes]:
-        newest = run / f"iteration-{ITERATIONS:06d}"
+        newest = checkpoint_directory(run, ITERATIONS)
         files = [newest / "weights.safetensors", newest / "training.safetensors", *sorted(run.glob("replay/*"))]
         return {path.name: path.read_bytes() for path in [*files, *sorted(run.glob("games/*"))]}
 
     @staticmethod
     def _rows(run: Path) -> list[dict[str, str]]:
-        rows = read_metrics(run / "metrics.csv")
+        rows = read_metrics(run / METRICS_FILE)
         return [{name: row[name] for name in sorted(row) if "second" not in name or "player" in name} for row in rows]
 
 
@@ -453,8 +469,7 @@ def two_processes(figures: Figures) -> str:
     """Resume a run that is at work; then kill it, and resume it at once."""
     run = figures.new("run-two")
     first = start(begin(run), partial(at_phase, "learning", partial(time.sleep, 60)))
-    while committed(run) < 1:
-        time.sleep(0.01)
+    wait_until(lambda: committed(run) >= 1, first)
     second = ended(start(begin(run)))
     os.kill(first[0], signal.SIGKILL)
     ended(first)
@@ -482,8 +497,7 @@ def worker(figures: Figures, hurt: Callable[[int], Any], number: int, status: in
         return [record.actions for record in read_records(file, game)] if file.exists() else []
 
     sweeping = start([*words, "num_games=100"], command="sweep")
-    while len(games()) < 2:
-        time.sleep(0.05)
+    wait_until(lambda: len(games()) >= 2, sweeping)
     hurt(max(session_of(sweeping[0])))
     time.sleep(0.2)
     os.kill(sweeping[0], number)

@@ -12,7 +12,9 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from azero.learning.metrics import read_metrics
+from azero.evaluators.weights import checkpoint_number, checkpoints
+from azero.learning.metrics import METRICS_FILE, read_metrics
+from azero.screen import markdown_table
 
 SMALL = [
     "game=tictactoe", "iterations=1000000", "selfplay.games=32", "selfplay.threads=1", "learner.threads=1",
@@ -54,7 +56,7 @@ def sample(pid: int, started: float, iterations: int) -> Sample | None:
 
 def num_iterations(run: Path) -> int:
     """How many iterations a run has committed."""
-    return max((int(path.name[-6:]) for path in run.glob("iteration-*")), default=0)
+    return max(map(checkpoint_number, checkpoints(run)), default=0) if run.is_dir() else 0
 
 
 def watch(run: Path, words: list[str]) -> list[Sample]:
@@ -68,13 +70,16 @@ def watch(run: Path, words: list[str]) -> list[Sample]:
             time.sleep(0.25)
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
-    return [some for some in samples if some]
+    found = [some for some in samples if some]
+    if not found:
+        sys.exit("nothing could be seen of the process: /proc is needed, as Linux has it")
+    return [*found[:-1], found[-1]._replace(iterations=num_iterations(run))]
 
 
 def table(samples: list[Sample]) -> str:
     """A row for each part of the time."""
-    lines = [["minutes", "iterations", "ms an iteration", "CPU ms an iteration", "memory, MB", "files", "threads"]]
-    lines.append(["---:"] * len(lines[0]))
+    header = ["minutes", "iterations", "ms an iteration", "CPU ms an iteration", "memory, MB", "files", "threads"]
+    lines = []
     for i in range(ROWS):
         part = samples[len(samples) * i // ROWS : len(samples) * (i + 1) // ROWS + 1]
         first, last = part[0], part[-1]
@@ -90,13 +95,13 @@ def table(samples: list[Sample]) -> str:
                 f"{max(some.threads for some in part)}",
             ]
         )
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return markdown_table(header, lines, num_names=0)
 
 
 def main(run: str, *words: str) -> None:
     """Train and tell."""
     print(table(watch(Path(run), list(words))), end="")
-    assert len(read_metrics(Path(run) / "metrics.csv")) == num_iterations(Path(run))
+    assert len(read_metrics(Path(run) / METRICS_FILE)) == num_iterations(Path(run))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ OUT/strength.csv, a row for each measurement, and of their medians OUT/strength.
 """
 
 import csv
+import io
 import sys
 import time
 from functools import partial
@@ -17,39 +18,23 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from azero.config import compose_settings, settings_text
+from azero.config import compose_settings, settings_changes, settings_text
 from azero.games import load_game
 from azero.games.game import Game
+from azero.learning.checkpoint import checkpoint_directory
 from azero.learning.cores import num_cores
 from azero.learning.files import write_durably
-from azero.learning.metrics import read_metrics
+from azero.learning.metrics import METRICS_FILE, count_evaluations, read_metrics
 from azero.learning.trainer import Trainer
 from azero.players.exact import known_sets, measure, thinned
+from azero.players.series import locked
 from azero.players.spec import parse_player
+from azero.screen import markdown_table
 from azero.train import CONFIG_FILE, TrainSettings
 
 MINUTES = (
-    0.5,
-    1,
-    2,
-    3,
-    5,
-    7.5,
-    10,
-    12.5,
-    15,
-    20,
-    25,
-    30,
-    40,
-    50,
-    60,
-    75,
-    90,
-    120,
-    180,
-    240,
-)  # of training, when to measure
+    0.5, 1, 2, 3, 5, 7.5, 10, 12.5, 15, 20, 25, 30, 40, 50, 60, 75, 90, 120, 180, 240,
+)  # of training, when to measure  # fmt: skip
 POSITIONS = 100  # of each set, with search
 SIMULATIONS = 600
 KINDS = ("network", "search")  # what is measured: the network alone, and with search
@@ -95,20 +80,18 @@ class Stopwatch:
 
     def measure(self, iteration: int, minutes: float) -> None:
         """Add a row: what the network of an iteration gives away, in per cent of the positions of each set."""
+        assert self.trainer is not None
         self.cpu_seconds += time.process_time() - self.started
-        table = read_metrics(self.run / "metrics.csv")
-        evaluations = sum(
-            float(row["speed/evaluations_per_second"]) * float(row["speed/selfplay_seconds"]) for row in table
-        )
+        table = read_metrics(self.run / METRICS_FILE)
         row = {
             "run": self.run.name,
             "iteration": str(iteration),
             "minutes": f"{minutes:.3f}",
             "cpu_seconds": f"{self.cpu_seconds:.0f}",
-            "games": str(self.trainer.counters["games"]) if self.trainer else "",
-            "evaluations": f"{evaluations:.0f}",
+            "games": str(self.trainer.counters["games"]),
+            "evaluations": str(count_evaluations(table, self.trainer.settings.rollout_iterations)),
         }
-        checkpoint = self.run / f"iteration-{iteration:06d}"
+        checkpoint = checkpoint_directory(self.run, iteration)
         players = {"network": f"network:{checkpoint}", "search": f"azero:{checkpoint}@{SIMULATIONS}"}
         for name, player in players.items():
             make = partial(parse_player(player).make, self.game)
@@ -131,8 +114,11 @@ def read_rows(path: Path) -> list[Row]:
 
 def write_rows(path: Path, rows: list[Row]) -> None:
     """Replace the table."""
-    lines = [",".join(rows[0]), *(",".join(row.values()) for row in rows)]
-    write_durably(path, ("\n".join(lines) + "\n").encode())
+    contents = io.StringIO(newline="")
+    table = csv.DictWriter(contents, list(rows[0]))
+    table.writeheader()
+    table.writerows(rows)
+    write_durably(path, contents.getvalue().encode())
 
 
 def by_time(rows: list[Row]) -> list[list[Row]]:
@@ -154,16 +140,15 @@ def figure_columns(rows: list[Row], kind: str) -> list[str]:
     return [name for name in rows[0] if name.startswith(f"{kind} ")]
 
 
-def markdown_table(rows: list[Row]) -> str:
-    """A line for each time to measure: the medians of the runs, and how many runs there are."""
+def strength_table(rows: list[Row]) -> str:
+    """A row for each time to measure: the medians of the runs, and how many runs there are."""
     columns = [column for kind in KINDS for column in figure_columns(rows, kind)]
-    lines = [["minutes", "runs", "games", "evaluations", "CPU seconds", *columns]]
-    lines.append(["---:"] * len(lines[0]))
+    lines = []
     for some in by_time(rows):
         costs = [f"{median_of(some, name):.0f}" for name in ("games", "evaluations", "cpu_seconds")]
         figures = [f"{median_of(some, column):.2f}" for column in columns]
         lines.append([f"{median_of(some, 'minutes'):.1f}", str(len(some)), *costs, *figures])
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return markdown_table(["minutes", "runs", "games", "evaluations", "CPU seconds", *columns], lines, num_names=0)
 
 
 def plot(rows: list[Row], path: Path) -> None:
@@ -184,6 +169,20 @@ def plot(rows: list[Row], path: Path) -> None:
     figure.savefig(path)
 
 
+def train(settings: TrainSettings, run: Path, rows: list[Row]) -> None:
+    """Begin a run or go on with it, measuring it. Raises ValueError if other settings than its limits have changed."""
+    config, text = run / CONFIG_FILE, settings_text(settings)
+    changes = settings_changes(config.read_text(), text) if config.exists() else []
+    if not_limits := [change for change in changes if not change.startswith(("minutes:", "iterations:", "games:"))]:
+        raise ValueError(f"{run} is of other settings, which one curve cannot mix: {'; '.join(not_limits)}")
+    write_durably(config, text.encode())
+    game = load_game(settings.game)
+    watch = Stopwatch(game, run, rows)
+    watch.trainer = Trainer(game, settings, run, watch)
+    watch.trainer.run()
+    watch.finish()
+
+
 def main(out: str, *words: str) -> None:
     """Train and measure each seed, then tell of all."""
     directory = Path(out)
@@ -196,16 +195,12 @@ def main(out: str, *words: str) -> None:
         )
         run = directory / f"seed-{seed}"
         run.mkdir(parents=True, exist_ok=True)
-        write_durably(run / CONFIG_FILE, settings_text(settings).encode())
-        game = load_game(settings.game)
-        watch = Stopwatch(game, run, rows)
-        watch.trainer = Trainer(game, settings, run, watch)
-        watch.trainer.run()
-        watch.finish()
+        with locked(run):
+            train(settings, run, rows)
     if rows:
         plot(rows, directory / "strength.png")
-        write_durably(directory / "strength.md", markdown_table(rows).encode())
-        print(markdown_table(rows))
+        write_durably(directory / "strength.md", strength_table(rows).encode())
+        print(strength_table(rows))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,8 @@
 """`azero.doctor` looks at everything, and says of what is not sound what to do."""
 
+import re
+import subprocess
+import sys
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
@@ -11,7 +14,7 @@ from azero.doctor import DoctorSettings, Finding, checks, directory, kernels, pa
 
 
 def examine(name: str) -> Finding:
-    return doctor._examined(name, dict(checks(DoctorSettings(seconds=0.1)))[name])
+    return doctor._examined(dict(checks(DoctorSettings(seconds=0.1)))[name])
 
 
 @pytest.mark.compiled
@@ -48,7 +51,7 @@ def test_a_package_that_is_missing_or_too_old_is_named(monkeypatch: pytest.Monke
 def test_a_requirement_of_another_python_or_an_extra_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     unneeded = ["nowhere-to-be-found; python_version < '3'", "nowhere-to-be-found; extra == 'test'"]
     monkeypatch.setattr(metadata, "requires", lambda _: ["numpy", *unneeded])
-    assert packages() == Finding("packages", f"azero {metadata.version('azero')} and the 1 packages that it needs")
+    assert packages() == Finding(f"azero {metadata.version('azero')} and the 1 packages that it needs")
 
 
 def test_what_cannot_be_written_is_said_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +85,7 @@ def test_a_full_disk_a_busy_machine_and_a_card_that_is_not_seen_are_told(
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     assert "a build for the processor alone" in examine("GPU").advice
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
-    assert examine("GPU") == Finding("GPU", "PyTorch sees one: device=cuda uses it")
+    assert examine("GPU") == Finding("PyTorch sees one: device=cuda uses it")
 
 
 def test_a_check_that_fails_is_a_finding_and_the_others_are_made(
@@ -91,13 +94,27 @@ def test_a_check_that_fails_is_a_finding_and_the_others_are_made(
     def broken() -> Finding:
         raise ImportError("no such library\nand more")
 
-    monkeypatch.setattr(doctor, "checks", lambda _: [("torn", broken), ("whole", lambda: Finding("whole", "fine"))])
+    monkeypatch.setattr(doctor, "checks", lambda _: [("torn", broken), ("whole", lambda: Finding("fine"))])
     with pytest.raises(SystemExit) as end:
         doctor.main([])
     assert end.value.code == 1
     out = capsys.readouterr().out
     assert "! torn        failed: ImportError: no such library\n" in out
     assert "  whole       fine\n1 of these need something done.\n" in out
+
+
+def test_the_other_lines_are_told_where_pytorch_is_missing(tmp_path: Path) -> None:
+    code = "import sys; sys.modules['torch'] = None; from azero import doctor; doctor.main(sys.argv[1:])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "seconds=0.1", f"directory={tmp_path}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    assert re.search(r"! network +failed: ModuleNotFoundError", done.stdout), done.stdout + done.stderr
+    assert re.search(r"  directory +\S+ can be written", done.stdout), done.stdout
+    assert "install azero anew" in done.stdout
 
 
 def test_no_time_at_all_is_refused() -> None:

@@ -17,7 +17,7 @@ TABLE = (ROOT / "README.md").read_text().partition("<!-- faults: begin -->\n")[2
 def test_every_fault_ends_as_the_readme_says() -> None:
     done = subprocess.run(
         [sys.executable, "scripts/faults.py", "--kills", "10"],
-        cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+        cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False, timeout=1800,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert comparable(done.stdout) == comparable(TABLE)

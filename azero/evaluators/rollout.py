@@ -168,6 +168,11 @@ class PlainRules(Generic[S]):
         return len(actions)
 
 
+def rules_of(game: Game[Any]) -> Any:
+    """What kernels play a game by, or, where it is in plain Python, what the same functions do uncompiled."""
+    return game.rules if isinstance(game, CompiledGame) else PlainRules(game)
+
+
 _RANDOM = RandomPolicy()
 
 

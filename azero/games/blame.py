@@ -1,11 +1,12 @@
 """Whose fault an error is: a user's own file's, told in one line instead of a trace of azero, or the machine's."""
 
 import linecache
+import os
 import traceback
 from collections.abc import Iterable
 from pathlib import Path
 
-_AZERO = str(Path(__file__).parents[1])
+_AZERO = str(Path(__file__).parents[1]) + os.sep
 _REFUSING = ("__init__", "__post_init__", "parse_action", "parse_state")  # methods that are given what people write
 _files: set[str] = set()
 
@@ -52,6 +53,6 @@ def _place(error: BaseException) -> str | None:
 
 
 def is_shortage(error: BaseException) -> bool:
-    """Whether the machine has no memory left, as NumPy, PyTorch or Python say it."""
-    words = ("allocate memory", "bad_alloc", "start new thread", "MemoryError")  # PyTorch says it in words only
+    """Whether the machine, or its graphics card, has no memory left, as Python, NumPy or PyTorch say it."""
+    words = ("out of memory", "allocate memory", "bad_alloc", "start new thread", "MemoryError")
     return isinstance(error, MemoryError) or any(word in str(error) for word in words)

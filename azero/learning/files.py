@@ -25,6 +25,20 @@ def write_durably(path: Path, contents: bytes) -> None:
         temporary.unlink(missing_ok=True)
 
 
+def append_durably(path: Path, contents: bytes) -> None:
+    """Add `contents` to the end of a file, perhaps, when killed, only the beginning of them.
+
+    Raises OSError, which names the path.
+    """
+    try:
+        with path.open("ab") as file:
+            file.write(contents)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
 def remove_directory(directory: Path) -> None:
     """Remove a directory, all of it at once under its name; what cannot be removed stays under a hidden name."""
     doomed = directory.with_name(f".{directory.name}.old.partial")

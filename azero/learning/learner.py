@@ -35,7 +35,7 @@ class LearnerSettings:
     samples_per_position: float = 4.0  # samples drawn for each position played, > 0; more learns faster, then overfits
     optimizer: str = "adamw"  # adamw or sgd (Nesterov momentum 0.9); AlphaZero: sgd
     learning_rate: float = 3e-3  # after the warm-up, >= 0; sgd needs about 0.05. AlphaZero: 0.2
-    final_learning_rate: float = 1.0  # share of it at the end of the run, by a cosine, 0 to 1; 1 keeps it constant
+    final_learning_rate: float = 1.0  # share of it at the run's nearest limit, by a cosine, 0 to 1; 1 keeps it constant
     warmup_steps: int = 100  # gradient steps over which the learning rate rises, >= 0
     weight_decay: float = 1e-4  # of weights, not of biases and batch norm, >= 0; AlphaZero: 1e-4
     max_gradient_norm: float = 1.0  # longer gradients are shortened to it, > 0

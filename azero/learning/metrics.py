@@ -17,7 +17,7 @@ from azero.evaluators.cached import CachedEvaluator
 from azero.evaluators.evaluator import Evaluator, checked
 from azero.games.batch import batch_of
 from azero.games.game import Game, result_text, state_after
-from azero.learning.files import write_durably
+from azero.learning.files import append_durably, write_durably
 from azero.learning.selfplay import PlayedGame, SelfPlayCounts
 
 METRICS_FILE = "metrics.csv"
@@ -25,18 +25,26 @@ _NUMBER = re.compile("[1-9][0-9]{0,11}")
 
 
 class MetricsWriter:
-    """Writes one row an iteration to `metrics.csv`, and its numbers to TensorBoard at the iteration's step."""
+    """Writes one row an iteration to `metrics.csv`, and its numbers to TensorBoard at the iteration's step.
+
+    A row is added to the end of the file; only where it has a new column is the table written anew.
+    """
 
     def __init__(self, run_directory: Path, iteration: int) -> None:
         """`iteration` is the first to be written: what an interrupted run told of it or later ones is taken back."""
         self._path = run_directory / METRICS_FILE
-        self._rows = [row for row in read_metrics(self._path) if int(row["iteration"]) < iteration]
-        lost = {*range(1, iteration)} - {int(row["iteration"]) for row in self._rows}
+        rows = [row for row in read_metrics(self._path) if int(row["iteration"]) < iteration]
+        lost = {*range(1, iteration)} - {int(row["iteration"]) for row in rows}
         if lost:
             kept = self._path.with_suffix(".damaged.csv")
             warnings.warn(f"{self._path} has lost iterations {sorted(lost)}; as it was: {kept.name}", stacklevel=2)
             if self._path.exists():
                 self._path.replace(kept)
+        self._names: list[str] = []  # the columns
+        if rows:
+            self._write_anew(rows)
+        else:
+            self._path.unlink(missing_ok=True)
         self._board = _board(run_directory, iteration)
 
     def __enter__(self) -> "MetricsWriter":
@@ -49,18 +57,21 @@ class MetricsWriter:
             self._board.close()
 
     def write(self, iteration: int, metrics: Mapping[str, float]) -> None:
-        """Add a row. The table is replaced whole, so that it never holds half a row."""
-        self._rows.append({"iteration": str(iteration)} | {name: f"{value:.6g}" for name, value in metrics.items()})
-        names = dict.fromkeys(name for row in self._rows for name in row)
-        contents = io.StringIO(newline="")
-        table = csv.DictWriter(contents, list(names), restval="")
-        table.writeheader()
-        table.writerows(self._rows)
-        write_durably(self._path, contents.getvalue().encode())
+        """Add a row."""
+        row = {"iteration": str(iteration)} | {name: f"{value:.6g}" for name, value in metrics.items()}
+        if row.keys() <= {*self._names}:
+            append_durably(self._path, _table([row], self._names).encode())
+        else:
+            self._write_anew([*read_metrics(self._path), row])
         if self._board:
             for name, value in metrics.items():
                 self._board.add_scalar(name, value, iteration)
             self._board.flush()
+
+    def _write_anew(self, rows: Sequence[Mapping[str, str]]) -> None:
+        self._names = [*dict.fromkeys(name for row in rows for name in row)]
+        header = dict(zip(self._names, self._names, strict=True))
+        write_durably(self._path, _table([header, *rows], self._names).encode())
 
     def write_text(self, iteration: int, name: str, text: str) -> None:
         """Show text with its line breaks in TensorBoard."""
@@ -80,11 +91,30 @@ def read_metrics(path: Path) -> list[dict[str, str]]:
     if not path.exists():
         return []
     rows: dict[str, dict[str, str]] = {}
-    with path.open(newline="", errors="replace") as file, suppress(csv.Error):
-        for row in csv.DictReader(file):
+    whole = path.read_bytes().rpartition(b"\n")  # a last line without an end is one that a kill cut short
+    lines = io.StringIO("".join(part.decode(errors="replace") for part in whole[:2]), newline="")
+    with suppress(csv.Error):
+        for row in csv.DictReader(lines):
             if None not in row.values() and None not in row and _NUMBER.fullmatch(row.get("iteration", "")):
                 rows.setdefault(row["iteration"], row)
     return list(rows.values())
+
+
+def count_evaluations(rows: Sequence[Mapping[str, str]], rollout_iterations: int) -> int:
+    """How many states the network valued in self-play, but for the first iterations, which had rollouts instead."""
+    rates = [
+        (float(row["speed/evaluations_per_second"]), float(row["speed/selfplay_seconds"]))
+        for row in rows
+        if int(row["iteration"]) > rollout_iterations
+    ]
+    return round(sum(rate * seconds for rate, seconds in rates))
+
+
+def _table(rows: Sequence[Mapping[str, str]], names: Sequence[str]) -> str:
+    """Rows as text, a cell for each of the columns."""
+    contents = io.StringIO(newline="")
+    csv.DictWriter(contents, names, restval="").writerows(rows)
+    return contents.getvalue()
 
 
 def _board(run_directory: Path, iteration: int) -> Any:

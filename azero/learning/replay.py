@@ -98,9 +98,10 @@ class Replay:
         for iteration, samples in list(self._parts.items()):
             if excess <= 0:
                 return
-            del self._parts[iteration]
-            if excess < len(samples):  # what is left of it stays the oldest
-                self._parts = {iteration: samples.take(slice(excess, None)), **self._parts}
+            if excess < len(samples):
+                self._parts[iteration] = samples.take(slice(excess, None))
+            else:
+                del self._parts[iteration], self._checksums[iteration]
             excess -= len(samples)
 
 

@@ -26,6 +26,7 @@ from azero.search.forest import Forest, SearchOptions
 from azero.search.mcts import for_budget
 from azero.search.noise import DirichletNoise, add_root_noise
 from azero.search.result import sample_action, search_result
+from azero.search.tree import IntArray
 
 S = TypeVar("S", bound=Hashable)
 
@@ -45,11 +46,15 @@ class SelfPlaySettings:
     parallel_games: int = 64  # games that each thread plays side by side, >= 1; also the largest batch of the network
     threads: int = 0  # 0: one for each core
     temperature: float = 1.0  # for drawing an action from what the search makes of the priors, >= 0; AlphaZero: 1
-    temperature_plies: int = 15  # plies it applies to, >= 0; then the most visited action. AlphaZero: 30 in chess
+    # Plies from the start of the game that it applies to, random ones included, >= 0; then the most visited action is
+    # chosen. AlphaZero: 30 in chess.
+    temperature_plies: int = 15
     random_plies: int = 4  # a game begins with up to so many uniformly random actions, >= 0, for variety
     proven_values: bool = False  # use what the trees prove: exact targets, and no simulations where nothing is open
     lookahead: int = 0  # plies that alpha-beta looks ahead of every new leaf, >= 0; what it proves is not evaluated
-    solver_nodes: int = 0  # states in which alpha-beta tries to solve a position, every few plies of a game, >= 0
+    # States in which alpha-beta tries to solve a position before its search, >= 0; where it fails, it is asked again
+    # after four plies.
+    solver_nodes: int = 0
     records: bool = False  # keep each iteration's games as text too, in the run's directory `games`
     noise: DirichletNoise = field(default_factory=DirichletNoise)  # exploration at the root
 
@@ -81,7 +86,9 @@ class PlayedGame(Generic[S]):
     simulations: list[int] = field(default_factory=list)  # of the search of each state; 0 where it was solved
     winner: int | None = None  # 0, 1, or None for a draw
 
-    def add(self, state: S, legal: Any, policy: FloatArray, value: float, num_simulations: int, action: int) -> None:
+    def add(
+        self, state: S, legal: IntArray, policy: FloatArray, value: float, num_simulations: int, action: int
+    ) -> None:
         """Note what was made of a state: `legal` are the actions that are, `policy` is over all actions."""
         mask = np.zeros(len(policy), np.bool_)
         mask[legal] = True
@@ -97,8 +104,8 @@ class PlayedGame(Generic[S]):
 class SelfPlayCounts:
     """What the games of an iteration took."""
 
-    positions: int = 0  # in each of them an action was decided on, by a search
-    solved: int = 0  # or, in so many of them, by the solver
+    positions: int = 0  # states that were searched or solved
+    solved: int = 0  # of them, by alpha-beta
     simulations: int = 0
     evaluations: int = 0  # leaves that the evaluator was asked for; the other simulations ended in finished games
 
@@ -114,10 +121,10 @@ class GameWatcher(Protocol):
     """Who is told how the games go."""
 
     def on_step(self) -> None:
-        """A game is finished; called by its thread."""
+        """A game, or another step of the work, is done; may be called by any thread."""
 
     def on_wait(self) -> None:
-        """The calling thread waits for games; called some times a second. What this raises stops them."""
+        """The main thread has nothing else to do; called some times a second. What this raises stops the work."""
 
 
 class SelfPlay(Generic[S]):
@@ -316,7 +323,7 @@ def record_of(game: Game[S], played: PlayedGame[S], player: str) -> GameRecord:
 
 
 def samples_of(game: Game[S], games: list[PlayedGame[S]]) -> Samples:
-    """One sample for each searched state: its observation, and the targets for the player to move in it."""
+    """One sample for each state searched or solved: its observation, and the targets for the player to move in it."""
     states = [state for played in games for state in played.states]
     players = np.array([game.current_player(state) for state in states])
     winners = np.concatenate([np.full(len(g.states), -1 if g.winner is None else g.winner) for g in games])

@@ -1,7 +1,8 @@
 """The training loop: self-play with fixed weights, learning, measuring, committing a checkpoint, and again.
 
 Iterations follow one another rather than overlap: that is reproducible, and the cores are busy in either part. All that
-is random in iteration i comes from the seed and i, so a run that was stopped goes on as if it had not been.
+is random in iteration i comes from the seed and i, so a run that was stopped goes on as if it had not been. Only two
+things follow the clock: how many iterations `minutes` allow, and a learning rate that falls towards that limit.
 """
 
 import time
@@ -26,7 +27,7 @@ from azero.learning.learner import Learner, LearnerSettings
 from azero.learning.metrics import MetricsWriter, game_text, policy_figure, selfplay_metrics
 from azero.learning.replay import Replay, ReplaySettings
 from azero.learning.rules import SearchSettings
-from azero.learning.selfplay import PlayedGame, SelfPlay, SelfPlaySettings, record_of, samples_of
+from azero.learning.selfplay import GameWatcher, PlayedGame, SelfPlay, SelfPlaySettings, record_of, samples_of
 from azero.players.exact import known_sets, measure, thinned
 from azero.players.match import MatchSettings, play_match, report
 from azero.players.player import NetworkPlayer, Player, SearchPlayer
@@ -68,7 +69,7 @@ class TrainingSettings:
     seed: int = 0  # the same seed and settings give the same weights to the bit, >= 0
     iterations: int | None = None  # the run ends after so many, >= 0; null: no limit
     games: int | None = None  # ... or after so many games of self-play
-    minutes: float | None = 12.0  # ... or before so many minutes, whichever comes first
+    minutes: float | None = 12.0  # ... or before so many minutes, by the clock; whichever of the three comes first
     rollout_iterations: int = 1  # first ones, which value leaves by random rollouts: better than an untrained network
     rollout_simulations: int = 200  # of the search for each action in those, >= 1; rollouts are cheap
     cache: int = 200_000  # states whose evaluation is remembered, until the network changes, >= 1
@@ -101,17 +102,11 @@ class TrainingSettings:
             )
 
 
-class Watcher(Protocol):
-    """Who is told how the run goes."""
+class Watcher(GameWatcher, Protocol):
+    """Who is told how the run goes; a step is a game, a gradient step or a position."""
 
     def on_phase(self, iteration: int, name: str, total: int) -> None:
         """A part of an iteration begins; it has `total` steps."""
-
-    def on_step(self) -> None:
-        """One step of the part is done; may be called by any thread."""
-
-    def on_wait(self) -> None:
-        """The main thread has nothing else to do, some times a second. What this raises stops the run."""
 
     def on_iteration(self, iteration: int, metrics: dict[str, float]) -> None:
         """An iteration is committed."""
@@ -130,7 +125,8 @@ class Trainer(Generic[S]):
         self.directory = directory
         self.watcher = watcher
         self.iteration = 0  # the last one that is committed
-        self.counters: dict[str, Any] = {"games": 0, "positions": 0, "seconds": 0.0} | _no_best(settings.matches)
+        self.counters: dict[str, Any] = {"games": 0, "positions": 0, "seconds": 0.0, "last_seconds": 0.0}
+        self.counters |= _no_best(settings.matches)
         self._stream = draw(settings.seed, 0)
         for opponent in settings.matches.opponents:  # better to hear of a wrong one before the first match
             parse_player(opponent).make(game)
@@ -150,15 +146,15 @@ class Trainer(Generic[S]):
 
     def run(self) -> None:
         """Train until a limit of the settings is reached."""
-        over = self._progress(self.iteration) >= 1
+        over = self._progress(self.iteration, self.counters["last_seconds"]) >= 1
         started = time.monotonic() - self.counters["seconds"]
         with MetricsWriter(self.directory, self.iteration + 1) as writer:
             while not over:
                 start, iteration = time.monotonic(), self.iteration + 1
-                network = self._learner.network(self.iteration)
+                network, progress = self._learner.network(self.iteration), self._progress(self.iteration)
                 games, metrics = self._play(network, iteration)
-                metrics |= self._learn(games, iteration)
-                elapsed = time.monotonic() - start
+                metrics |= self._learn(games, iteration, progress)
+                elapsed = self.counters["last_seconds"] = time.monotonic() - start
                 over = self._progress(iteration, 2 * elapsed) >= 1  # another one as long would pass the limit
                 if over or iteration % self.settings.matches.every == 0:
                     metrics |= self._measure(iteration)
@@ -199,13 +195,13 @@ class Trainer(Generic[S]):
         self.counters["positions"] += counts.positions
         return games, metrics
 
-    def _learn(self, games: list[PlayedGame[S]], iteration: int) -> dict[str, float]:
+    def _learn(self, games: list[PlayedGame[S]], iteration: int, progress: float) -> dict[str, float]:
         samples = samples_of(self.game, games)
         self._replay.add(iteration, samples)
         num_steps = self._learner.num_steps_for(len(samples))
         self.watcher.on_phase(iteration, "learning", num_steps)
         stream = draw(draw(self._stream, _LEARNING), iteration)
-        start, progress = time.monotonic(), self._progress(iteration - 1)
+        start = time.monotonic()
         metrics = self._learner.learn(self._replay, num_steps, stream, progress, self._on_step)
         metrics |= {"replay": len(self._replay), "seconds": time.monotonic() - start}
         return {f"learning/{name}": value for name, value in metrics.items()}
@@ -277,11 +273,12 @@ class Trainer(Generic[S]):
         return {field.name: asdict(self.settings)[field.name] for field in fields(TrainingSettings)}
 
     def _restore(self, checkpoint: Checkpoint) -> None:
-        odd = [name for name, count in self.counters.items() if type(checkpoint.counters.get(name)) is not type(count)]
+        counters = {"last_seconds": 0.0} | checkpoint.counters  # which early versions did not count
+        odd = [name for name, count in self.counters.items() if type(counters.get(name)) is not type(count)]
         if odd:
             raise ValueError(f"the checkpoint of iteration {checkpoint.iteration} has no count of {', '.join(odd)}")
         self.iteration = checkpoint.iteration
-        self.counters |= checkpoint.counters
+        self.counters |= counters
         if self.counters["measured"] != _no_best(self.settings.matches)["measured"]:
             self.counters |= _no_best(self.settings.matches)  # scores of other matches do not compare
         self._learner.restore(checkpoint.network, checkpoint.training)

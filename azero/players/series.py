@@ -163,6 +163,6 @@ def locked(directory: Path) -> Iterator[None]:
         if fcntl:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+            except BlockingIOError:
                 raise ValueError(f"another process is at work in {directory}") from None
         yield

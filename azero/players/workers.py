@@ -6,6 +6,7 @@ Threads would do where players think for long; but short moves wait for each oth
 import signal
 from collections import deque
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from multiprocessing import get_context
@@ -120,18 +121,24 @@ def _work(connection: Connection, game: str, settings: MatchSettings, speaks: bo
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started it hears of Ctrl-C too, and ends it
     if not speaks:
         compile_silently()
-    table = _Table(game, settings)
-    while True:
-        try:
+    table: _Table | None = None
+    with suppress(EOFError, ConnectionError):
+        while True:
             task = connection.recv()
-        except EOFError:
-            return
-        try:
-            answer: GameRecord | Exception = table.play(task)
-        except Exception as error:
-            told(error)  # which stays with it
-            answer = error
-        connection.send(answer)
+            try:
+                table = table or _Table(game, settings)
+                answer: GameRecord | Exception = table.play(task)
+            except Exception as error:
+                answer = _sendable(error)
+            connection.send(answer)
+
+
+def _sendable(error: Exception) -> Exception:
+    """The error, or one that says the same where another process may not know how to make it, with who is to blame."""
+    known = type(error).__module__.partition(".")[0] in ("builtins", "azero")
+    answer = error if known else WorkerError(f"{type(error).__name__}: {error}")
+    vars(answer)["told"] = told(error)
+    return answer
 
 
 class _Table:

@@ -6,12 +6,12 @@ The search looks one ply deeper at a time; what it learned before tells where to
 import time
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from azero.evaluators.rollout import PlainRules
+from azero.evaluators.rollout import rules_of
 from azero.games.compiled import CompiledGame
 from azero.games.game import Game, GameOverError, result_text
 from azero.search.negamax import (
@@ -25,7 +25,7 @@ from azero.search.negamax import (
     set_root_action,
     value_of,
 )
-from azero.search.positions import PlainMemory, packed_memory, write_state
+from azero.search.positions import new_memory, write_state
 from azero.search.tree import IntArray
 
 S = TypeVar("S", bound=Hashable)
@@ -97,12 +97,7 @@ class AlphaBeta(Generic[S]):
         self._prunes = prunes
         num_plies = game.max_game_length + 1
         self._line = new_line(num_plies, game.num_actions)
-        self._rules: Any = game.rules if isinstance(game, CompiledGame) else PlainRules(game)
-        self._memory: Any = (
-            packed_memory(game.initial_state(), num_plies, table_size)
-            if isinstance(game, CompiledGame)
-            else PlainMemory(num_plies, table_size)
-        )
+        self._rules, self._memory = rules_of(game), new_memory(game, num_plies, table_size)
         self._chunk = 1
         self.search(game.initial_state(), Limits(depth=1))
         self.reset()

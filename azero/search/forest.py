@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from azero._jit import pack, unpack
 from azero.evaluators.evaluator import Evaluation, Evaluator, checked
-from azero.evaluators.rollout import NUM_BUFFERS, PlainRules, RolloutEvaluator, TracingPolicy
+from azero.evaluators.rollout import NUM_BUFFERS, PlainRules, RolloutEvaluator, TracingPolicy, rules_of
 from azero.games.batch import StateBatch
 from azero.games.compiled import CompiledGame, PackedStates, canonical
 from azero.games.game import Game
@@ -97,7 +97,7 @@ class Forest(Generic[S]):
         if num_played:
             _check_amaf(evaluator, options)
         self.evaluator = evaluator
-        self._rules = game.rules if isinstance(game, CompiledGame) else PlainRules(game)
+        self._rules = rules_of(game)
         self._spec = Spec(rule, sharing, options.proven_values)
         self._lookahead = new_lookahead(game, options.lookahead)
         num_keys = 0 if isinstance(sharing, NotShared) else getattr(self._rules, "key_width", max(num_fields, 1))

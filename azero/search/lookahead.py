@@ -8,10 +8,10 @@ from collections.abc import Hashable
 from typing import Any, NamedTuple, TypeVar
 
 from azero._jit import dispatched
-from azero.games.compiled import CompiledGame, current_player
+from azero.games.compiled import current_player
 from azero.games.game import Game
 from azero.search.negamax import INFINITY, Line, new_line, result_of_root, search, set_all_actions
-from azero.search.positions import PlainMemory, packed_memory, write_state
+from azero.search.positions import new_memory, write_state
 
 S = TypeVar("S", bound=Hashable)
 
@@ -46,9 +46,4 @@ def new_lookahead(game: Game[S], depth: int) -> NoLookahead | Lookahead:
     if depth == 0:
         return NoLookahead()
     num_plies = min(depth, game.max_game_length) + 1
-    memory = (
-        packed_memory(game.initial_state(), num_plies, 0)
-        if isinstance(game, CompiledGame)
-        else PlainMemory(num_plies, 0)
-    )
-    return Lookahead(depth, memory, new_line(num_plies, game.num_actions))
+    return Lookahead(depth, new_memory(game, num_plies, 0), new_line(num_plies, game.num_actions))

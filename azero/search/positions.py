@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from azero._jit import below, compilable, dispatched, draw, pack, unpack
+from azero.games.compiled import CompiledGame
+from azero.games.game import Game
 from azero.search.tree import IntArray
 
 LongArray = npt.NDArray[np.int64]
@@ -154,8 +156,11 @@ class PlainMemory:
         return self.entries[state]
 
 
-def packed_memory(like: Any, num_plies: int, size: int) -> PackedMemory:
-    """The memory of a compiled game, one of whose states is `like`: D plies, and a table of `size` entries."""
+def new_memory(game: Game[Any], num_plies: int, size: int) -> PackedMemory | PlainMemory:
+    """The memory for a search of `num_plies` plies, with a table of `size` entries."""
+    if not isinstance(game, CompiledGame):
+        return PlainMemory(num_plies, size)
+    like: Any = game.initial_state()
     entry = np.dtype([("key", "i8", (len(like),)), *_ENTRY], align=True)
     table = np.zeros(size + size % 2, entry)
     return PackedMemory(

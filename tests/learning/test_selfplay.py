@@ -385,7 +385,11 @@ def test_an_interrupt_while_games_are_played_stops_them() -> None:
         {"parallel_games": 0},
         {"threads": -1},
         {"temperature": -1.0},
+        {"temperature": float("nan")},
+        {"temperature_plies": -1},
         {"random_plies": -1},
+        {"lookahead": -1},
+        {"solver_nodes": -1},
     ],
 )
 def test_settings_out_of_range_are_refused_by_name(settings: dict[str, Any]) -> None:

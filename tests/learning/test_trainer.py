@@ -5,6 +5,7 @@ import dataclasses
 import gc
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -213,6 +214,21 @@ def test_what_is_left_of_a_damaged_metrics_table_is_kept(tmp_path: Path) -> None
     ]  # fmt: skip
 
 
+def test_a_row_is_added_to_the_table_and_one_that_a_kill_cut_short_is_none(tmp_path: Path) -> None:
+    table = tmp_path / "metrics.csv"
+    with MetricsWriter(tmp_path, 1) as writer:
+        writer.write(1, {"loss": 0.5, "score": 1.0})
+        before, place = table.read_bytes(), table.stat().st_ino
+        writer.write(2, {"loss": 0.25})
+        assert (table.read_bytes(), table.stat().st_ino) == (before + b"2,0.25,\r\n", place)
+        writer.write(3, {"other": 7.0})
+    rows = [{**row} for row in read_metrics(table)]
+    assert rows[2] == {"iteration": "3", "loss": "", "score": "", "other": "7"}
+    for missing in range(1, len(b"3,,,7\r\n") + 1):
+        table.write_bytes(table.read_bytes()[:-1])
+        assert read_metrics(table) == rows[:2], missing
+
+
 def test_lost_rows_of_metrics_are_named_and_the_table_kept_as_it_was(tmp_path: Path) -> None:
     with MetricsWriter(tmp_path, 1) as writer:
         for iteration in (1, 2, 3):
@@ -413,7 +429,6 @@ def test_the_command_stops_at_an_interrupt_and_resumes_with_its_own_settings(tmp
     wait_for(mine / "iteration-000002", process)
     assert "is at work" in finished(start(tmp_path, "resume=mine"), 2)
     process.send_signal(signal.SIGINT)
-    process.send_signal(signal.SIGINT)
     output = finished(process, 130)
     done = last_iteration(mine)
     assert f"all up to iteration {done} is saved. Go on with resume={mine}" in output
@@ -450,6 +465,31 @@ def test_a_run_that_is_killed_again_and_again_ends_with_the_bytes_of_one_that_is
     assert contents(mine, 6) == contents(tmp_path / "straight", 6)
 
 
+def test_a_run_is_resumed_from_a_directory_of_any_name_as_its_last_words_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "mine (2), lr=[0.1] 'b'"
+    train_command.main([*TINY, f"run={run}", "iterations=1", "minutes=null", "learner.learning_rate=0.002"])
+    monkeypatch.setattr(Trainer, "run", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(SystemExit):
+        train_command.main(train_command._with_saved_settings([f"resume={run}"]))
+    monkeypatch.undo()
+    said = capsys.readouterr().err
+    [word] = shlex.split(said.rpartition("Go on with ")[2])
+    train_command.main(train_command._with_saved_settings([word, "iterations=2"]))
+    assert find_network(run).iteration == 2
+    assert "Changed: iterations: 1 -> 2" in capsys.readouterr().err
+    assert "learning_rate: 0.002" in (run / "config.yaml").read_text()
+
+
+def test_a_run_that_ended_by_the_clock_does_not_go_on_unless_it_is_given_more(tmp_path: Path) -> None:
+    first = train(tmp_path, iterations=None, minutes=0.03)
+    done = first.iteration
+    assert done > 0
+    assert train(tmp_path, iterations=None, minutes=0.03).iteration == done
+    assert train(tmp_path, iterations=done + 1, minutes=0.2).iteration == done + 1
+
+
 def test_settings_that_a_run_refuses_do_not_stay_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     train_command.main([*TINY, "run=mine", "iterations=0"])
@@ -470,6 +510,7 @@ def test_settings_that_a_run_refuses_do_not_stay_with_it(tmp_path: Path, monkeyp
         (lambda text: text[:300], []),
         (lambda text: "", []),
         (lambda text: "{" + text, []),
+        (lambda text: "\xff" + text, []),
     ],
 )
 def test_settings_that_were_damaged_or_edited_are_told_or_taken_from_the_checkpoint(
@@ -479,7 +520,7 @@ def test_settings_that_were_damaged_or_edited_are_told_or_taken_from_the_checkpo
     train_command.main([*TINY, "run=mine", "iterations=0", "minutes=null"])
     config = tmp_path / "mine" / "config.yaml"
     whole = config.read_text()
-    config.write_text(damaged(whole))
+    config.write_bytes(damaged(whole).encode("latin-1"))
     capsys.readouterr()
     train_command.main(train_command._with_saved_settings(["resume=mine"]))
     assert [line for line in capsys.readouterr().err.splitlines() if line.startswith("Changed")] == said

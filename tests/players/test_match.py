@@ -164,7 +164,9 @@ def test_a_fault_while_starting_or_listening_is_a_forfeit_too() -> None:
     assert play_game(TTT, [Absent(TTT), RandomPlayer(TTT)]).points == 0
 
 
-@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("can't start new thread"), EvaluatorError("bad_alloc")])
+@pytest.mark.parametrize(
+    "error", [MemoryError(), RuntimeError("can't start new thread"), EvaluatorError("the network: CUDA out of memory.")]
+)
 def test_nobody_loses_a_game_because_the_machine_has_no_memory_left(error: Exception) -> None:
     class Starved(RandomPlayer[Any]):
         def choose(self, state: Any) -> int:

@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from azero.evaluators.rollout import PlainRules, RolloutEvaluator
+from azero.evaluators.rollout import RolloutEvaluator, rules_of
 from azero.games import load_game
-from azero.games.compiled import CompiledGame
 from azero.games.connect4 import Connect4
 from azero.games.game import Game, state_after
 from azero.games.tictactoe import TicTacToe
@@ -26,7 +25,7 @@ TTT, C4 = TicTacToe(), Connect4()
 
 
 def looked(game: Game[Any], lookahead: Any, state: Any) -> tuple[float, int]:
-    rules = game.rules if isinstance(game, CompiledGame) else PlainRules(game)
+    rules = rules_of(game)
     return lookahead.look_ahead(rules, state, np.array(game.legal_actions(state), np.int32))
 
 
