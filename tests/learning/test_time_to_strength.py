@@ -44,15 +44,17 @@ def test_each_seed_is_measured_at_its_end_and_goes_on_from_there(script: ModuleT
     [last] = script.read_rows(tmp_path / "strength.csv")[2:]
     assert (last["run"], last["iteration"], last["games"]) == ("seed-0", "2", "16")
     assert int(last["evaluations"]) > int(rows[0]["evaluations"]) >= 0
+    with pytest.raises(ValueError, match=r"one curve cannot mix: learner.learning_rate: 0.003 -> 0.1"):
+        script.main(str(tmp_path), *TINY, "seeds=0", "iterations=3", "learner.learning_rate=0.1")
     assert float(last["minutes"]) > float(rows[0]["minutes"])
     assert 0 <= float(last["network all"]) <= 100
     assert (tmp_path / "strength.png").stat().st_size > 1000
-    assert (tmp_path / "strength.md").read_text() == script.markdown_table([*rows, last])
+    assert (tmp_path / "strength.md").read_text() == script.strength_table([*rows, last])
 
 
 def test_medians_are_of_the_runs_at_the_same_time(script: ModuleType) -> None:
     rows = [row("a", 4.6, 9), row("a", 5.1, 3), row("b", 5.3, 5), row("c", 5.0, 4), row("a", 14.2, 1)]
-    assert script.markdown_table(rows) == (
+    assert script.strength_table(rows) == (
         "| minutes | runs | games | evaluations | CPU seconds | network all | search all |\n"
         "| ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
         "| 5.1 | 3 | 10 | 200 | 3 | 4.00 | 1.00 |\n"
