@@ -12,17 +12,17 @@ import time
 
 from rich.console import Console
 
-from azero.games.connect4 import Connect4
+from azero.games.connect4 import Connect4, State
 from azero.players.connect4_solver import Connect4Solver
 from azero.players.exact import Position, pons_sets, thinned
 from azero.screen import text_table
 
 
-def answer_in_time(position: Position[object]) -> tuple[bool, float]:
+def answer_in_time(position: Position[State]) -> tuple[bool, float]:
     """Whether a new solver's answer is right, and the seconds it took."""
     solver = Connect4Solver()
     start = time.perf_counter()
-    found = solver.best_actions(position.state)  # type: ignore[arg-type]
+    found = solver.best_actions(position.state)
     seconds = time.perf_counter() - start
     return found == (position.best_actions(), max(position.scores.values())), seconds
 

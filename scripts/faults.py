@@ -135,7 +135,7 @@ def begin(run: Path) -> list[str]:
 
 def committed(run: Path) -> int:
     """The newest iteration that has its name."""
-    return max(map(checkpoint_number, checkpoints(run)), default=-1) if run.exists() else -1
+    return max((checkpoint_number(path) or 0 for path in checkpoints(run)), default=-1) if run.is_dir() else -1
 
 
 class Figures:
@@ -234,7 +234,8 @@ def at_phase(words: str, action: Hook, iteration: int = 2) -> None:
             action()
         honest_step(self)
 
-    train._Screen.on_phase, train._Screen.on_step = on_phase, on_step  # type: ignore[method-assign]
+    screen: Any = train._Screen
+    screen.on_phase, screen.on_step = on_phase, on_step
 
 
 def signalled(*numbers: int) -> None:
@@ -264,7 +265,8 @@ def evaluator(answer: Callable[[Evaluation], Evaluation], after: int = 30) -> No
         given = Evaluation(*honest(self, *inputs))
         return answer(given) if len(calls) >= after else given
 
-    _OnnxRunner.__call__ = run  # type: ignore[method-assign, assignment]
+    runner: Any = _OnnxRunner
+    runner.__call__ = run
 
 
 def not_a_number(given: Evaluation) -> Evaluation:
@@ -333,7 +335,7 @@ def faults() -> Iterator[Fault]:
     """Those that happen to a run while it is at work."""
     for file in FILES:
         hook = partial(when_opened, file, no_room, 1 if file == "config.yaml" else 2)
-        yield Fault("the disk is full while it writes", file, lambda _, h=hook: h(), 2, "error: .*File too large")
+        yield Fault("the disk is full while it writes", file, whatever_the_run(hook), 2, "error: .*File too large")
     yield Fault("the disk is full while it writes", "tensorboard/", crowd_out_the_events, 2, "error: .*File too large")
     for phase in ("self-play", "learning", "match"):
         for name, numbers, says in (
@@ -342,11 +344,11 @@ def faults() -> Iterator[Fault]:
             ("SIGTERM", [15], SAVED),
         ):
             hook = partial(at_phase, phase, partial(signalled, *numbers))
-            yield Fault(name, phase, lambda _, h=hook: h(), 128 + numbers[0], says)
+            yield Fault(name, phase, whatever_the_run(hook), 128 + numbers[0], says)
     for name, number, status in (("SIGINT", 2, 130), ("SIGTERM", 15, 143)):
         for place, file, nth, says in (("start", ".lock", 1, "interrupted|^$"), ("commit", "state.json", 3, SAVED)):
             hook = partial(when_opened, file, partial(signalled, number), nth)
-            yield Fault(name, place, lambda _, h=hook: h(), status, says)
+            yield Fault(name, place, whatever_the_run(hook), status, says)
     yield Fault("the directory becomes read-only", "", partial(in_phase, "learning", read_only), 2, "Permission denied")
     yield Fault("the network answers NaN", "", lambda _: evaluator(not_a_number), 2, "error: NetworkEvaluator answered")
     yield Fault("the network fails", "", lambda _: evaluator(broken), 2, "error: the network could not be evaluated")
@@ -359,9 +361,14 @@ def faults() -> Iterator[Fault]:
         moments = {"start": partial(when_opened, "config.yaml", lack, 1)}
         moments |= {phase: partial(at_phase, phase, lack) for phase in ("self-play", "learning")}
         for place, hook in moments.items():
-            yield Fault(name, place, lambda _, h=hook: h(), 2, says)
+            yield Fault(name, place, whatever_the_run(hook), 2, says)
     yield Fault("nobody reads its output", "a broken pipe", lambda _: output_to(None), 0, "")
     yield Fault("nobody reads its output", "a full disk", lambda _: output_to("/dev/full"), 0, "")
+
+
+def whatever_the_run(hook: Hook) -> Callable[[Path], Any]:
+    """A hook that need not know the run's directory."""
+    return lambda _run: hook()
 
 
 def in_phase(phase: str, action: Callable[[Path], Any], run: Path) -> None:

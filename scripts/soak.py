@@ -56,7 +56,7 @@ def sample(pid: int, started: float, iterations: int) -> Sample | None:
 
 def num_iterations(run: Path) -> int:
     """How many iterations a run has committed."""
-    return max(map(checkpoint_number, checkpoints(run)), default=0) if run.is_dir() else 0
+    return max((checkpoint_number(path) or 0 for path in checkpoints(run)), default=0) if run.is_dir() else 0
 
 
 def watch(run: Path, words: list[str]) -> list[Sample]:
