@@ -1,8 +1,8 @@
 """Measures azero, beside its peers where there are any, and prints one table: `python scripts/bench.py`.
 
 Everything runs on one core, except what is said to be on two. Contestants take turns in one process, so that what else
-the machine does hits them alike: a figure is the median of its runs, a ratio the median of the rounds' ratios. The peers
-come with `pip install -c constraints.txt -e '.[bench]'`; one that is missing is said to be.
+the machine does hits them alike: a figure is the median of its runs, a ratio the median of the rounds' ratios. The
+peers come with `pip install -c constraints.txt -e '.[bench]'`; one that is missing is said to be.
 """
 
 import argparse
