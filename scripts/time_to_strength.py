@@ -141,19 +141,26 @@ def figure_columns(rows: list[Row], kind: str) -> list[str]:
 
 
 def strength_table(rows: list[Row]) -> str:
-    """A row for each time to measure: the medians of the runs, and how many runs there are."""
-    columns = [column for kind in KINDS for column in figure_columns(rows, kind)]
+    """A row for each time to measure: the medians of the runs, how many runs there are, and what they took.
+
+    Of the network alone there is the mean of the sets; the file of rows has each.
+    """
+    alone, searching = (figure_columns(rows, kind) for kind in KINDS)
+    names = [name.removeprefix("search ") for name in searching]
+    header = ["minutes", "runs", "games", "evaluations", "CPU seconds", "network alone", *names]
     lines = []
     for some in by_time(rows):
-        costs = [f"{median_of(some, name):.0f}" for name in ("games", "evaluations", "cpu_seconds")]
-        figures = [f"{median_of(some, column):.2f}" for column in columns]
+        costs = [f"{median_of(some, name):,.0f}" for name in ("games", "evaluations", "cpu_seconds")]
+        mean = median(sum(float(row[name]) for name in alone) / len(alone) for row in some)
+        figures = [f"{figure:.2f}" for figure in (mean, *(median_of(some, name) for name in searching))]
         lines.append([f"{median_of(some, 'minutes'):.1f}", str(len(some)), *costs, *figures])
-    return markdown_table(["minutes", "runs", "games", "evaluations", "CPU seconds", *columns], lines, num_names=0)
+    return markdown_table(header, lines, num_names=0)
 
 
 def plot(rows: list[Row], path: Path) -> None:
     """A panel for the network alone and one for search: a line for each set, the median of the runs."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 
     figure = Figure(figsize=(11, 4.5), layout="constrained")
     panels = figure.subplots(1, 2, sharey=True)
@@ -162,7 +169,11 @@ def plot(rows: list[Row], path: Path) -> None:
         for column in figure_columns(rows, kind):
             values = [median_of(some, column) for some in by_time(rows)]
             panel.plot(times, values, marker="o", markersize=3, label=column.removeprefix(f"{kind} "))
-        panel.set(xlabel="minutes of training", xscale="log", title="network alone" if kind == "network" else kind)
+        title = "network alone" if kind == "network" else f"with {SIMULATIONS} simulations, {POSITIONS} positions a set"
+        panel.set(xlabel="minutes of training", xscale="log", title=title)
+        panel.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        panel.xaxis.set_major_formatter(FormatStrFormatter("%g"))
+        panel.xaxis.set_minor_formatter(NullFormatter())
         panel.grid(alpha=0.3)
     panels[0].set(ylabel="moves that lose value, %", ylim=(0, None))
     panels[1].legend()

@@ -55,7 +55,7 @@ def test_each_seed_is_measured_at_its_end_and_goes_on_from_there(script: ModuleT
 def test_medians_are_of_the_runs_at_the_same_time(script: ModuleType) -> None:
     rows = [row("a", 4.6, 9), row("a", 5.1, 3), row("b", 5.3, 5), row("c", 5.0, 4), row("a", 14.2, 1)]
     assert script.strength_table(rows) == (
-        "| minutes | runs | games | evaluations | CPU seconds | network all | search all |\n"
+        "| minutes | runs | games | evaluations | CPU seconds | network alone | all |\n"
         "| ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
         "| 5.1 | 3 | 10 | 200 | 3 | 4.00 | 1.00 |\n"
         "| 14.2 | 1 | 10 | 200 | 3 | 1.00 | 1.00 |\n"
