@@ -1,7 +1,7 @@
 """Does a long run stay as it was? Trains for hours at small size and watches: python scripts/soak.py RUN minutes=30
 
 Everything is an option of azero.train. Prints a table, a row for each tenth of the time: what an iteration takes, and
-the process's resident memory, open files and threads, which must not grow once the window of the replay is full.
+the process's resident memory, open files and threads, which must not grow once the replay is full.
 """
 
 import os
@@ -18,7 +18,8 @@ from azero.screen import markdown_table
 
 SMALL = [
     "game=tictactoe", "iterations=1000000", "selfplay.games=32", "selfplay.threads=1", "learner.threads=1",
-    "replay.window=2000", "matches.every=10", "matches.games=4", "matches.opponents=[uct:100]", "matches.positions=100",
+    "replay.capacity=2000", "matches.every=10", "matches.games=4", "matches.opponents=[uct:100]",
+    "matches.positions=100",
 ]  # fmt: skip
 ROWS = 10
 
