@@ -92,7 +92,7 @@ def main(run: str, name: str, *players: str) -> None:
         "with 95 % intervals:\n"
     ]
     for player in (f"network:{name}", *players):
-        parts.append(f"`{player}`\n\n{figures_table(player, game, sets)}\n")
+        parts.append(f"`{player}`\n\n{figures_table(player, game, sets)}")
     write_durably(directory / "README.md", "\n".join(parts).encode())
 
 
