@@ -72,6 +72,22 @@ def test_every_player_that_the_readme_names_is_one() -> None:
         parse_player(player)
 
 
+def test_what_the_readme_says_of_the_network_that_comes_with_azero_is_what_its_card_says() -> None:
+    card = (ROOT / "checkpoints" / "connect4" / "README.md").read_text()
+    found = {}
+    for player, table in re.findall(r"^`([^`]+)`\n\n(.*?)(?=^`|\Z)", card, re.DOTALL | re.MULTILINE):
+        found[player] = re.findall(r"^\| [\w-]+ \| 1000 \| (\S+) ", table, re.MULTILINE)
+    assert {player: len(figures) for player, figures in found.items()} == dict.fromkeys(found, 6)
+    network, search, ahead = found.values()
+    row = (
+        f"network alone {', '.join(network)} %; with 600 simulations {', '.join(search)} %; "
+        f"looking four plies ahead of each leaf too {', '.join(ahead)} %"
+    )
+    assert row in README
+    first, last = ", ".join(search[:-1]), search[-1]
+    assert f"loses value with 600 simulations in {first} and {last} % of the six sets" in " ".join(README.split())
+
+
 def test_the_readme_holds_the_two_commands_to_install_and_run() -> None:
     assert [block.argument for block in BLOCKS if block.how == "ci"] == ["train", "test"]
 
