@@ -200,7 +200,7 @@ def untrained() -> Network:
 
 def product_seconds() -> float:
     """What the product of two matrices of 512 rows and columns takes on one core."""
-    one_thread = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "MKL", "OMP", "VECLIB_MAXIMUM")}
+    limits = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
     code = f"""
 import time, numpy
 square, times = numpy.ones((512, 512), numpy.float32), []
@@ -210,7 +210,9 @@ for _ in range({_REPEATS}):
     times.append(time.perf_counter() - start)
 print(min(times))
 """
-    done = subprocess.run([sys.executable, "-c", code], env=os.environ | one_thread, capture_output=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | dict.fromkeys(limits, "1"), capture_output=True, check=True
+    )
     return float(done.stdout)
 
 

@@ -68,11 +68,6 @@ class MetricsWriter:
                 self._board.add_scalar(name, value, iteration)
             self._board.flush()
 
-    def _write_anew(self, rows: Sequence[Mapping[str, str]]) -> None:
-        self._names = [*dict.fromkeys(name for row in rows for name in row)]
-        header = dict(zip(self._names, self._names, strict=True))
-        write_durably(self._path, _table([header, *rows], self._names).encode())
-
     def write_text(self, iteration: int, name: str, text: str) -> None:
         """Show text with its line breaks in TensorBoard."""
         if self._board:
@@ -84,6 +79,11 @@ class MetricsWriter:
             self._board.add_figure(name, figure, iteration)
         figure.clear()
         gc.collect()  # a figure holds itself in cycles of megabytes
+
+    def _write_anew(self, rows: Sequence[Mapping[str, str]]) -> None:
+        self._names = [*dict.fromkeys(name for row in rows for name in row)]
+        header = dict(zip(self._names, self._names, strict=True))
+        write_durably(self._path, _table([header, *rows], self._names).encode())
 
 
 def read_metrics(path: Path) -> list[dict[str, str]]:

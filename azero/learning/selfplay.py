@@ -34,7 +34,7 @@ _SECONDS_BETWEEN_CALLS = 0.1
 _OPENING = 1 << 42  # counters in a game's stream, beyond those of its plies
 _SOLVED = 1 << 42  # a counter in a search's stream, beyond those of its simulations
 _SOLVER_TABLE = 1 << 16  # entries, 4 MB
-_PLIES_BETWEEN_TRIES = 4  # of the solver in one game; most positions that it fails on cost as much as their search
+_PLIES_BETWEEN_TRIES = 4  # of the solver where it fails; at every ply, half of self-play's time went into such tries
 
 
 @dataclass(frozen=True)
