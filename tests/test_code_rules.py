@@ -8,12 +8,20 @@ import tomllib
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 import azero
+from azero.analyze import AnalyzeSettings
+from azero.arena import ArenaSettings
+from azero.config import compose_settings
+from azero.doctor import DoctorSettings
+from azero.play import PlaySettings
 from azero.resources import resource_directory
+from azero.train import TrainSettings
+from azero.tune import TuneSettings
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "azero").rglob("*.py"))
@@ -172,6 +180,23 @@ WORDS = {  # one for each idea: a pattern within a name in snake case, and what 
     "(legal|valid|possible|best|next|make)_moves?": "action",
     "winrate|win_rate": "score",
 }
+
+
+@pytest.mark.parametrize(
+    ("schema", "name", "given"),
+    [
+        (TrainSettings, "train", {"run": "a=b (2), c", "resume": "[x]"}),
+        (ArenaSettings, "arena", {"anchor": "uct:100,c=1", "record": "a,b.txt", "ladder": "lr=0.1"}),
+        (TuneSettings, "tune", {"default": "uct:10,c=2", "run": "{x}"}),
+        (PlaySettings, "play", {"save": "x(1).sgf", "hint": "uct:10,c=2"}),
+        (AnalyzeSettings, "analyze", {"picture": "a,b.svg", "player": "uct:10,c=2"}),
+        (DoctorSettings, "doctor", {"directory": "'quoted'"}),
+    ],
+)
+def test_paths_and_players_are_taken_as_they_stand(schema: Any, name: str, given: dict[str, str]) -> None:
+    players = ["players=[random,random]"] if name == "arena" else ["players=['uct:{10,20}']"] if name == "tune" else []
+    made = compose_settings(schema, name, [*players, *(f"{option}={value}" for option, value in given.items())])
+    assert {option: getattr(made, option) for option in given} == given
 
 
 def test_there_is_one_word_for_each_idea() -> None:

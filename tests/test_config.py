@@ -189,6 +189,11 @@ def test_the_composed_settings_can_be_printed_as_yaml(capsys: pytest.CaptureFixt
     assert printed["search"] == {"simulations": 32, "c": None, "reuse": True}
 
 
+def test_a_path_can_be_taken_back() -> None:
+    assert settings("resume=here").resume == "here"
+    assert settings("resume=here", "resume=null").resume is None
+
+
 @pytest.mark.parametrize("text", ["runs/lr=0.1,b", "it's [é]", "'", r"C:\it\'s\\", "null", "3", ""])
 def test_saved_settings_read_back_as_they_were(tmp_path: Path, text: str) -> None:
     path = "./null" if text == "null" else text  # paths are taken as they stand, but for null

@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import gc
+import itertools
 import os
 import re
 import shlex
@@ -13,6 +14,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -482,12 +484,16 @@ def test_a_run_is_resumed_from_a_directory_of_any_name_as_its_last_words_say(
     assert "learning_rate: 0.002" in (run / "config.yaml").read_text()
 
 
-def test_a_run_that_ended_by_the_clock_does_not_go_on_unless_it_is_given_more(tmp_path: Path) -> None:
-    first = train(tmp_path, iterations=None, minutes=0.03)
-    done = first.iteration
-    assert done > 0
-    assert train(tmp_path, iterations=None, minutes=0.03).iteration == done
-    assert train(tmp_path, iterations=done + 1, minutes=0.2).iteration == done + 1
+def test_a_run_that_ended_by_the_clock_does_not_go_on_unless_it_is_given_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticks, quiet = itertools.count(), ("matches.games=0", "matches.positions=0")
+    monkeypatch.setattr("azero.learning.trainer.time", SimpleNamespace(monotonic=lambda: next(ticks)))
+    first = train(tmp_path, None, *quiet, iterations=None, minutes=1.08)
+    assert 0 < first.counters["seconds"] < 60 * 1.08
+    assert train(tmp_path, None, *quiet, iterations=None, minutes=1.08).iteration == first.iteration
+    more = train(tmp_path, None, *quiet, iterations=first.iteration + 1, minutes=2)
+    assert more.iteration == first.iteration + 1
 
 
 def test_settings_that_a_run_refuses_do_not_stay_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
