@@ -487,7 +487,7 @@ def test_a_run_is_resumed_from_a_directory_of_any_name_as_its_last_words_say(
 def test_a_run_that_ended_by_the_clock_does_not_go_on_unless_it_is_given_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ticks, quiet = itertools.count(), ("matches.games=0", "matches.positions=0")
+    ticks, quiet = itertools.count(0.0), ("matches.games=0", "matches.positions=0")
     monkeypatch.setattr("azero.learning.trainer.time", SimpleNamespace(monotonic=lambda: next(ticks)))
     first = train(tmp_path, None, *quiet, iterations=None, minutes=1.08)
     assert 0 < first.counters["seconds"] < 60 * 1.08
