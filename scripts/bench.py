@@ -487,7 +487,7 @@ CORES = sorted(os.sched_getaffinity(0), reverse=True) if hasattr(os, "sched_geta
 
 def main() -> None:
     """Measure what the command line asks for."""
-    parser = argparse.ArgumentParser(description="Measures azero beside its peers.")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=PARTS, help="measure one part only")
     parser.add_argument("--quick", action="store_true", help="three runs of each instead of five")
     parser.add_argument("--cpu-time", action="store_true", help="do not measure by the wall clock: for a busy machine")

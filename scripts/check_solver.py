@@ -42,4 +42,6 @@ def main(num_positions: int) -> None:
 
 
 if __name__ == "__main__":
+    if not all(word.isdecimal() for word in sys.argv[1:]):
+        sys.exit(__doc__)
     main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)

@@ -106,6 +106,6 @@ def main(run: str, *words: str) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2 or "=" in sys.argv[1]:
+    if len(sys.argv) < 2 or "=" in sys.argv[1] or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
     main(*sys.argv[1:])

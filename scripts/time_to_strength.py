@@ -32,9 +32,7 @@ from azero.players.spec import parse_player
 from azero.screen import markdown_table
 from azero.train import CONFIG_FILE, TrainSettings
 
-MINUTES = (
-    0.5, 1, 2, 3, 5, 7.5, 10, 12.5, 15, 20, 25, 30, 40, 50, 60, 75, 90, 120, 180, 240,
-)  # of training, when to measure  # fmt: skip
+MINUTES = (1, 2, 3, 5, 7.5, 10, 15, 20, 30, 40, 60, 90, 120, 180, 240)  # of training, when to measure
 POSITIONS = 100  # of each set, with search
 SIMULATIONS = 600
 KINDS = ("network", "search")  # what is measured: the network alone, and with search
@@ -215,6 +213,6 @@ def main(out: str, *words: str) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2 or "=" in sys.argv[1]:
+    if len(sys.argv) < 2 or "=" in sys.argv[1] or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
     main(*sys.argv[1:])

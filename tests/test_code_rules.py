@@ -2,6 +2,7 @@
 
 import ast
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
@@ -29,6 +30,7 @@ TREES = {path.relative_to(ROOT): ast.parse(path.read_text()) for path in SOURCES
 # Lower may not import higher.
 LADDER = ("_cache", "_jit", "resources", "games", "evaluators", "search", "players", "learning", "config")
 COMMANDS = sorted(path.stem for path in resource_directory("configs").glob("*.yaml"))
+SCRIPTS = sorted(path.name for path in (ROOT / "scripts").glob("*.py") if "__main__" in path.read_text())
 CHOICES = [
     (name, group, path.stem)
     for name in COMMANDS
@@ -147,6 +149,19 @@ def test_every_command_explains_itself_and_each_of_its_options(name: str, capsys
     explained = re.findall(r"^  ([a-z][\w.]*)=.* [^\s].*$", said, re.MULTILINE)
     assert options
     assert options == explained
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_every_script_explains_itself_and_does_nothing_else(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(ROOT / "scripts")  # as Python does
+    monkeypatch.setattr(sys, "argv", [name, "--help"])
+    with pytest.raises(SystemExit) as end:
+        runpy.run_path(str(ROOT / "scripts" / name), run_name="__main__")
+    assert f"scripts/{name}" in (str(end.value.code) + capsys.readouterr().out)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(("name", "group", "choice"), CHOICES)
