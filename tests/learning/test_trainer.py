@@ -438,10 +438,10 @@ def test_the_command_stops_at_an_interrupt_and_resumes_with_its_own_settings(tmp
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     output = finished(start(elsewhere, "resume=../mine", f"iterations={done + 1}", "learner.learning_rate=0.001"), 0)
-    assert "Changed: learner.learning_rate: 0.003 -> 0.001" in output
+    assert "Changed: learner.learning_rate: 0.004 -> 0.001" in output
     assert f"iteration {done + 1:4d}" in output
     assert find_network(mine).settings.channels == 8
-    assert "learning_rate: 0.003" in (mine / "config-1.yaml").read_text()
+    assert "learning_rate: 0.004" in (mine / "config-1.yaml").read_text()
 
 
 def test_a_request_to_terminate_ends_with_its_own_status(tmp_path: Path) -> None:
