@@ -254,15 +254,14 @@ class _Worker(Generic[S]):
 
     def go_on(self, b: int, state: S) -> None:
         """Go on from `state`, to which the game in tree b has come, to the next that needs a search, in any game."""
-        solution = None
         while not self.stop.is_set():
             if self.game.is_terminal(state):
                 self.finish(b, state)
                 number = next(self.numbers, None)
                 if number is None:
                     return
-                state, solution = self.start_game(b, number), None
-            elif solution := self.try_to_solve(b, state, goes_on=solution is not None):
+                state = self.start_game(b, number)
+            elif solution := self.try_to_solve(b, state):
                 state = self.act_perfectly(b, state, solution)
             else:
                 self.forest.set_root(b, state, self.search_stream(b))
@@ -287,22 +286,21 @@ class _Worker(Generic[S]):
         self.counts.solved += 1
         return self.game.step(state, action)
 
-    def try_to_solve(self, b: int, state: S, goes_on: bool) -> Solution | None:
-        """How perfect play in tree b goes on, if it is the solver's turn to say and it finds it.
-
-        Where the game goes on from a solved state, the table holds most of it already. Else it is emptied, so that what
-        is found depends on nothing but the game.
-        """
+    def try_to_solve(self, b: int, state: S) -> Solution | None:
+        """How perfect play in tree b goes on, if it is the solver's turn to say and it finds it."""
         ply = len(self.games[b].actions)
         if self.solver is None or ply < self.next_try[b]:
             return None
-        if not goes_on:
-            self.solver.reset()
-        solution = self.solver.search(state, Limits(nodes=self.settings.solver_nodes))
-        if solution.is_exact:
-            return solution
-        self.next_try[b] = ply + _PLIES_BETWEEN_TRIES
-        return None
+        solution = self.solve(self.solver, state)
+        if solution is None:
+            self.next_try[b] = ply + _PLIES_BETWEEN_TRIES
+        return solution
+
+    def solve(self, solver: AlphaBeta[S], state: S) -> Solution | None:
+        """How perfect play goes on, if the solver finds it; with an empty table, so that it depends on nothing else."""
+        solver.reset()
+        solution = solver.search(state, Limits(nodes=self.settings.solver_nodes))
+        return solution if solution.is_exact else None
 
 
 def record_of(game: Game[S], played: PlayedGame[S], player: str) -> GameRecord:
