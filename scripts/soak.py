@@ -18,8 +18,8 @@ from azero.screen import markdown_table
 
 SMALL = [
     "game=tictactoe", "iterations=1000000", "selfplay.games=32", "selfplay.threads=1", "learner.threads=1",
-    "replay.capacity=2000", "matches.every=10", "matches.games=4", "matches.opponents=[uct:100]",
-    "matches.positions=100",
+    "learner.batch_size=256", "replay.capacity=2000", "matches.every=10", "matches.games=4",
+    "matches.opponents=[uct:100]", "matches.positions=100",
 ]  # fmt: skip
 ROWS = 10
 
