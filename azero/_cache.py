@@ -22,13 +22,13 @@ _CACHE_NAME = re.compile("[0-9a-f]{16}")
 def cache_directory() -> Path:
     """Where kernels of these sources are kept; one that begins with `TEMPORARY` is of this process alone."""
     root = Path(os.environ.get("AZERO_CACHE_DIR") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "azero")
-    directory = root.expanduser() / "kernels" / _digest(frozenset(SOURCES))[:16]
     try:
+        directory = root.expanduser() / "kernels" / _digest(frozenset(SOURCES))[:16]
         directory.mkdir(parents=True, exist_ok=True)
         os.utime(directory)
         caches = [other for other in directory.parent.iterdir() if _CACHE_NAME.fullmatch(other.name)]
         caches.sort(key=lambda cache: cache.stat().st_mtime, reverse=True)
-    except OSError:  # no home, or not ours to write: this process compiles for itself
+    except (OSError, RuntimeError):  # not ours to write, or no home: this process compiles for itself
         return _temporary_directory()
     for old in caches[_NUM_CACHES_KEPT:]:
         shutil.rmtree(old, ignore_errors=True)

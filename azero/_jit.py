@@ -109,7 +109,7 @@ def _enable_cache(compiled: Any, directory: Path) -> None:
     def load_or_forget(*args: Any) -> Any:
         try:
             return load(*args)
-        except (AttributeError, ImportError):  # it holds kernels for rules that this process does not have
+        except Exception:  # rules that this process does not have, or a damaged file: there is no end to what it raises
             return kept.flush()
 
     kept.load_overload = load_or_forget

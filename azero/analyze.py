@@ -279,7 +279,7 @@ class _Walk(Generic[S]):
             self._head("EXPAND", f"nothing: the state after {self._actions(leaf)} is in the tree already")
         print(game.state_text(leaf.state))
         edges = view(self._forest).edges(leaf)
-        if not edges:
+        if game.is_terminal(leaf.state):
             print(f"no edges: the game is over, {result_text(game, leaf.state)}")
             self._head("SIMULATE", f"nothing: the result is {value} for {mover}, who would be next to move")
         elif leaf.proof:

@@ -12,13 +12,17 @@ PASS = "pass"  # the text of an action that people leave out where it is forced
 
 
 def moves_text(game: Game[Any], actions: Iterable[int]) -> str:
-    """The actions as people write them: without passes, and run together if all are one letter long, or all two.
+    """The actions as people write them: run together if all are one letter long, or all two, and without passes, unless
+    nothing comes after them.
 
     `parse_moves` reads it back in any game that lets pass only those who can do nothing else.
     """
     words = _words(game)
     lengths = {len(word) for word in words if word != PASS}
-    return ("" if lengths in ({1}, {2}) else " ").join(words[action] for action in actions if words[action] != PASS)
+    written = [words[action] for action in actions]
+    last = max((number for number, word in enumerate(written) if word != PASS), default=-1)
+    shown = [word for number, word in enumerate(written) if word != PASS or number > last]
+    return ("" if lengths in ({1}, {2}) else " ").join(shown)
 
 
 def moves_words(game: Game[Any], actions: Iterable[int]) -> str:

@@ -44,6 +44,16 @@ def _stones(bits: int, heaps: int, heap: int) -> int:
     return (heaps >> (heap * bits)) & ((1 << bits) - 1)
 
 
+@compilable
+def _least_rotation(bits: int, heaps: int, num_heaps: int) -> int:
+    """The least number of all whose heaps stand in the same order in a circle."""
+    least = rotated = heaps
+    for _ in range(num_heaps - 1):
+        rotated = (rotated >> bits) | (_stones(bits, rotated, 0) << ((num_heaps - 1) * bits))
+        least = min(least, rotated)
+    return least
+
+
 class Rules(NamedTuple):
     """The heaps at the start, and how to play."""
 
@@ -90,8 +100,10 @@ class Rules(NamedTuple):
         key[0] = state.heaps << 1 | state.player
 
     def canonical(self, state: State) -> State:
-        """The heaps in ascending order."""
+        """The heaps in ascending order; where there are too many for every order, the one that is the least number."""
         heaps = state.heaps
+        if self.num_heaps > _MAX_PERMUTED:
+            return State(_least_rotation(self.bits, heaps, self.num_heaps), state.player)
         for end in range(self.num_heaps - 1, 0, -1):
             for heap in range(end):
                 excess = _stones(self.bits, heaps, heap) - _stones(self.bits, heaps, heap + 1)
@@ -155,7 +167,7 @@ class Nim(CompiledGame[State]):
         return -1.0 if lost else 1.0
 
     def symmetries(self) -> list[Symmetry[State]]:
-        """The other orders of the heaps."""
+        """The other orders of the heaps; of many, the rotations."""
         num_heaps, (_, _, width) = self.rules.num_heaps, self.observation_shape
         places = range(num_heaps)
         if num_heaps <= _MAX_PERMUTED:

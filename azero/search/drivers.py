@@ -58,7 +58,7 @@ class Start(NamedTuple):
 
 
 @compilable
-def _descend(tree: Tree, b: int, spec: Spec, start: Start, path: Any, row: Any) -> Any:
+def _select_leaf(tree: Tree, b: int, spec: Spec, start: Start, path: Any, row: Any) -> Any:
     """Select a leaf by one simulation; returns the length of `path` and, unless its value is known, the state."""
     rule, sharing = spec.rule, spec.sharing
     rules, state = start.rules, start.state
@@ -69,7 +69,8 @@ def _descend(tree: Tree, b: int, spec: Spec, start: Start, path: Any, row: Any) 
         if leaf == PENDING or (leaf >= 0 and tree.nodes[b, leaf]["plies"] >= 0):
             return depth, state
         for i in range(followed, depth):
-            state = step_in_tree(sharing, rules, state, int(tree.edges[b, path[i]]["action"]))
+            action = 0 + int(tree.edges[b, path[i]]["action"])  # signed, as everywhere: rules may negate it
+            state = step_in_tree(sharing, rules, state, action)
         followed = depth
         if not link(sharing, rules, tree, b, path[:depth], state, row):
             return depth, state
@@ -79,7 +80,7 @@ def _descend(tree: Tree, b: int, spec: Spec, start: Start, path: Any, row: Any) 
 def find_leaf(tree: Tree, b: int, slot: int, spec: Spec, start: Start, leaves: Leaves, batched: bool) -> Any:
     """Select a leaf of tree b; what is to be known of it goes into its slot of `leaves`. Returns its state."""
     leaves.stream[slot] = draw(tree.stream[b], tree.edges[b, 0]["visits"])
-    depth, state = _descend(tree, b, spec, start, leaves.path[slot], leaves.row[slot])
+    depth, state = _select_leaf(tree, b, spec, start, leaves.path[slot], leaves.row[slot])
     edge = leaves.path[slot, depth - 1]
     leaf = tree.edges[b, edge]["child"]
     leaves.asks[slot], leaves.num_legal[slot] = 0, 0
@@ -172,7 +173,7 @@ def plant_leaves(tree: Tree, trees: Any, spec: Spec, leaves: Leaves, answers: Ev
             _settle_in(tree, b, spec, path, leaves.row[slot], stream)
             have_room = have_room and has_room(tree, b, 1, leaves.actions.shape[1])
         i += leaves.asks[slot]
-        _count(tree, b, spec, path, value, leaves.played[slot])
+        _back_up(tree, b, spec, path, value, leaves.played[slot])
     return have_room
 
 
@@ -189,21 +190,21 @@ def grow_fused(tree: Tree, b: int, num_visits: int, spec: Spec, rollouts: Any, s
         and has_room(tree, b, 1, buffers.shape[1])
     ):
         stream = draw(tree.stream[b], tree.edges[b, 0]["visits"])
-        depth, state = _descend(tree, b, spec, start, path, row)
+        depth, state = _select_leaf(tree, b, spec, start, path, row)
         edge = path[depth - 1]
         node = tree.edges[b, edge]["child"]
         value = 0.0
         played = buffers[FIRST_TRACE:NUM_BUFFERS]
         if node < 0 or tree.nodes[b, node]["plies"] < 0:
             num_legal, value, plies = _known_value(start, state, depth, buffers[-1])
-            if plies < 0:
+            if plies < 0:  # simulate
                 value = float(np.float32(mean_rollout(policy, rules, state, stream, num_rollouts, buffers)))
                 num_evaluations += 1
-            if node < 0:
+            if node < 0:  # expand
                 player = current_player(rules, state)
                 node = expand(tree, b, edge, player, value, plies, buffers[-1, :num_legal], stream)
                 _settle_in(tree, b, spec, path[:depth], row, stream)
-        _count(tree, b, spec, path[:depth], value, played)
+        _back_up(tree, b, spec, path[:depth], value, played)
     return num_evaluations
 
 
@@ -217,8 +218,8 @@ def _settle_in(tree: Tree, b: int, spec: Spec, path: Any, row: Any, stream: int)
 
 
 @compilable
-def _count(tree: Tree, b: int, spec: Spec, path: Any, value: float, played: Any) -> None:
-    """What every simulation ends with."""
+def _back_up(tree: Tree, b: int, spec: Spec, path: Any, value: float, played: Any) -> None:
+    """What every simulation ends with: the value of the leaf at the end of the path, for all on the way."""
     leaf = tree.edges[b, path[-1]]["child"]
     if tree.nodes[b, leaf]["plies"] >= 0:
         value = tree.nodes[b, leaf]["value"]

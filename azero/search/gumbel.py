@@ -65,7 +65,10 @@ class Gumbel(NamedTuple):
         return best
 
     def edge_scores(self, tree: Tree, b: int, place: Place, path: Any) -> npt.NDArray[np.float64]:
-        """At the root g + ln P + sigma, of all actions; below it the improved policy less the share of the visits."""
+        """At the root g + ln P + sigma of all actions; below it the improved policy less the share of the visits.
+
+        Sigma is told without its part that all actions share, which is that of q = 0.
+        """
         sums = _sums(self, tree, b, place)
         scores = np.full(place.last - place.first, np.nan)
         for i, edge in enumerate(range(place.first, place.last)):

@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from azero._jit import below, compilable, dispatched, draw, inlined, kernel
-from azero.search.tree import UNPLANTED, Tree
+from azero.search.tree import MAX_PLIES, UNPLANTED, Tree
 
 _FIRST_ACTION = 1 << 40  # a counter in a simulation's stream, beyond those of its rollouts
-_MAX_PLIES = (1 << 15) - 1
 
 
 class Place(NamedTuple):
@@ -168,7 +167,7 @@ def prove(tree: Tree, b: int, path: Any) -> None:
             continue
         if value >= 1:
             tree.nodes[b, parent]["value"] = value
-            tree.nodes[b, parent]["plies"] = min(tree.nodes[b, node]["plies"] + 1, _MAX_PLIES)
+            tree.nodes[b, parent]["plies"] = min(tree.nodes[b, node]["plies"] + 1, MAX_PLIES)
         else:
             _prove_by_all_actions(tree, b, parent)
 
@@ -190,7 +189,7 @@ def _prove_by_all_actions(tree: Tree, b: int, node: int) -> None:
             better = length < plies if floor > 0 else length > plies
             plies = length if plies < 0 or better else plies
     tree.nodes[b, node]["value"] = floor
-    tree.nodes[b, node]["plies"] = min(plies + 1, _MAX_PLIES)
+    tree.nodes[b, node]["plies"] = min(plies + 1, MAX_PLIES)
 
 
 @compilable

@@ -12,6 +12,7 @@ from azero.games.compiled import current_player
 from azero.games.game import Game
 from azero.search.negamax import INFINITY, Line, new_line, result_of_root, search, set_all_actions
 from azero.search.positions import new_memory, write_state
+from azero.search.tree import MAX_PLIES
 
 S = TypeVar("S", bound=Hashable)
 
@@ -45,5 +46,5 @@ def new_lookahead(game: Game[S], depth: int) -> NoLookahead | Lookahead:
     """Room for looking `depth` plies ahead, 0 for none; the kernels of one search use it at a time."""
     if depth == 0:
         return NoLookahead()
-    num_plies = min(depth, game.max_game_length) + 1
-    return Lookahead(depth, new_memory(game, num_plies, 0), new_line(num_plies, game.num_actions))
+    depth = min(depth, game.max_game_length, MAX_PLIES)
+    return Lookahead(depth, new_memory(game, depth + 1, 0), new_line(depth + 1, game.num_actions))

@@ -74,7 +74,8 @@ class PUCT(NamedTuple):
         visits: npt.NDArray[np.float64] = tree.visits[b, edges].astype(np.float64)
         if self.forced_visits == 0 or not visits.any():
             return visits
-        prior, num_visits = tree.prior[b, edges], int(tree.visits[b, 0])
+        prior = tree.prior[b, edges]
+        num_visits = int(tree.node_visits[b, 0] if tree.columns.state else tree.visits[b, 0])
         exploration = _exploration(self.c_puct, self.c_base, num_visits)
         q = tree.total[b, edges] / np.maximum(visits, 1)
         best = int(np.argmax(visits))

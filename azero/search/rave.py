@@ -26,7 +26,7 @@ class RAVE(NamedTuple):
     GRAVE (Cazenave 2015), which weighs them by another beta.
     """
 
-    equivalence: float = 300.0  # k, simulations, >= 0; 0 is UCT but for the order of unvisited edges
+    equivalence: float = 300.0  # k, simulations, >= 0; with 0, A counts for edges without visits only
     ref: int = 0  # visits a node needs for its own A to be used, >= 0; 0: RAVE; Cazenave: 25 to 100
     c: float = 0.5  # exploration, >= 0; Gelly and Silver: 0
 

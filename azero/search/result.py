@@ -171,7 +171,9 @@ def _improved(policy: npt.NDArray[Any], proofs: tuple[Proof | None, ...], proof:
 def _principal_variation(forest: Forest[Any], b: int) -> tuple[int, ...]:
     actions = np.empty(forest.game.max_game_length, np.int32)
     found = actions[: _write_principal_variation(forest.tree, b, actions)].tolist()
-    return tuple(_own_actions(forest, forest.roots[b], found))
+    if forest.options.transpositions == "symmetries":  # actions mean what they do in the image
+        found = _own_actions(forest, forest.roots[b], found)
+    return tuple(found)
 
 
 def _own_actions(forest: Forest[Any], state: Any, actions: Sequence[int]) -> Iterator[int]:

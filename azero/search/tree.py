@@ -24,6 +24,7 @@ _EDGE = np.dtype(
 BYTES_PER_NODE = _NODE.itemsize
 BYTES_PER_EDGE = _EDGE.itemsize
 MAX_ACTIONS = 1 << 16
+MAX_PLIES = (1 << 15) - 1  # of a proof; longer ones are told as this
 UNPLANTED, PENDING = -1, -2  # in place of a child: not evaluated; being evaluated
 
 

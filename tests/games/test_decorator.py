@@ -401,6 +401,33 @@ print(check_game(load_game(f"heap_of_five.py:{sys.argv[1]}"), num_games=1))
 """
 
 
+class Negating(Game):
+    """Take up to three from a heap, of which three count as two; who takes the last has won."""
+
+    name, num_actions, max_game_length = "negating", 4, 12
+
+    def initial_state(self):
+        return (12, 0)
+
+    def current_player(self, state):
+        return state[1]
+
+    def legal_actions(self, state):
+        return list(range(1, min(3, state[0]) + 1))
+
+    def step(self, state, action):
+        change = -action
+        return (state[0] + (-2 if change < -2 else change), 1 - state[1])
+
+    def outcome(self, state):
+        return -1.0
+
+
+@pytest.mark.compiled
+def test_an_action_is_a_signed_number_everywhere():
+    assert check_trees(compiled(Negating)(), seed=1) > 200
+
+
 @pytest.mark.compiled
 @pytest.mark.parametrize("name", ["Heap", "Fast"])
 def test_an_edit_of_the_rules_or_of_what_they_import_is_seen_by_the_next_process(name, tmp_path):

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis.strategies import integers, sampled_from
 
 from azero import _jit
+from azero._cache import TEMPORARY, cache_directory
 from azero._jit import below, count_bits, draw, drop_lowest_bit, kernel, lowest_bit, shift_left, shift_right
 
 INT64 = integers(-(2**63), 2**63 - 1)
@@ -125,27 +127,45 @@ CHECK = (
 )
 
 
+def said_by_a_check(directory):
+    """What a process that holds the kernels in a directory against the rules there writes on standard error."""
+    places = {"AZERO_CACHE_DIR": str(directory / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-W", "error", "-c", CHECK]
+    process = subprocess.run(command, cwd=directory, env=os.environ | places, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
+    return process.stderr
+
+
 @pytest.mark.compiled
 def test_a_new_process_loads_its_kernels_from_disk_and_sees_an_edit_of_the_rules(tmp_path):
-    def run():
-        """What a process that holds the kernels against the rules writes on standard error."""
-        places = {"AZERO_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
-        process = subprocess.run(
-            [sys.executable, "-W", "error", "-c", CHECK],
-            cwd=tmp_path,
-            env=os.environ | places,
-            capture_output=True,
-            text=True,
-        )
-        assert process.returncode == 0, process.stderr
-        return process.stderr
-
     game = tmp_path / "heap.py"
     game.write_text(HEAP)
-    assert "compiling its kernels" in run()
-    assert run() == ""
+    assert "compiling its kernels" in said_by_a_check(tmp_path)
+    assert said_by_a_check(tmp_path) == ""
     game.write_text(HEAP.replace("return -1.0", "return 1.0"))
-    assert "compiling its kernels" in run()
+    assert "compiling its kernels" in said_by_a_check(tmp_path)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+def test_kernels_that_are_damaged_on_disk_are_compiled_again(tmp_path, suffix):
+    (tmp_path / "heap.py").write_text(HEAP)
+    said_by_a_check(tmp_path)
+    for keep in (0, 30):
+        for path in tmp_path.rglob(f"*.{suffix}"):
+            path.write_bytes(path.read_bytes()[:keep])
+        assert "compiling its kernels" in said_by_a_check(tmp_path)
+        assert said_by_a_check(tmp_path) == ""
+
+
+def test_without_a_home_kernels_are_kept_for_one_process(monkeypatch):
+    def fail(path):
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("AZERO_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "expanduser", fail)
+    assert cache_directory().name.startswith(TEMPORARY)
 
 
 def test_of_several_processes_that_compile_one_may_speak_for_all(capsys, monkeypatch):

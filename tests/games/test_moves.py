@@ -94,4 +94,13 @@ def test_what_the_rules_do_not_allow_is_refused():
 def test_every_game_is_read_back_from_both_ways_to_write_it(game, seed):
     actions = random_game(game, seed)
     assert parse_moves(game, moves_words(game, actions))[0] == actions
-    assert parse_moves(game, moves_text(game, actions))[0] == actions
+    for number in range(max(0, len(actions) - 3), len(actions) + 1):
+        assert parse_moves(game, moves_text(game, actions[:number]))[0] == actions[:number]
+
+
+def test_a_pass_that_nothing_follows_is_written():
+    game, text = load_game("othello"), "e6f6c4c5c6d6g7f4g4g6e7h8h6g5g8f8pass"
+    actions, state = parse_moves(game, text)
+    assert len(actions) == 17
+    assert game.current_player(state) == 1 - game.current_player(parse_moves(game, text.removesuffix("pass"))[1])
+    assert moves_text(game, actions) == text

@@ -172,10 +172,26 @@ def test_all_orders_of_few_heaps_are_symmetries_and_the_rotations_of_many():
 
 
 def test_the_canonical_state_has_its_heaps_in_ascending_order():
+    game = Nim("7-7-7-7")
+    for heaps in permutations([0, 3, 3, 7]):
+        image = game.rules.canonical(game.parse_state(f"{heaps_text(heaps)} O"))
+        assert game.state_text(image) == "0-3-3-7 O"
+
+
+def test_of_more_heaps_than_have_every_order_the_canonical_state_is_a_rotation():
     game = Nim("7-7-7-7-7")
     for heaps in permutations([0, 3, 3, 5, 7]):
-        image = game.rules.canonical(game.parse_state(f"{heaps_text(heaps)} O"))
-        assert game.state_text(image) == "0-3-3-5-7 O"
+        state = game.parse_state(f"{heaps_text(heaps)} O")
+        images = {state, *(symmetry.state(state) for symmetry in game.symmetries())}
+        assert {game.rules.canonical(image) for image in images} == {min(images)}
+
+
+def test_a_search_of_many_heaps_up_to_symmetry_tells_its_variation():
+    game = Nim("2-1-2-1-2-1")
+    search = MCTS(game, RolloutEvaluator(), UCT(), SearchOptions(proven_values=False, transpositions="symmetries"))
+    result = search.search(game.initial_state(), Budget(simulations=300), stream=1)
+    assert len(result.principal_variation) > 2
+    state_after(game, result.principal_variation)  # all of them are legal
 
 
 def test_the_tree_of_the_five_stone_game_has_twenty_positions():

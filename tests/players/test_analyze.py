@@ -191,6 +191,12 @@ def test_steps_show_select_expand_simulate_and_backup(capsys: pytest.CaptureFixt
     )
 
 
+def test_steps_tell_of_leaves_that_a_look_ahead_has_proven(capsys: pytest.CaptureFixture[str]) -> None:
+    said = analyzed(capsys, "game=tictactoe", "moves=0 3 1", "player=uct:9,lookahead=1", "steps=9")
+    assert "SIMULATE nothing: it is proven, win in 1 for X, who is to move" in said
+    assert "the game is over" not in said
+
+
 def test_steps_are_those_of_the_search(capsys: pytest.CaptureFixture[str]) -> None:
     stepped = analyzed(capsys, "game=tictactoe", "steps=50")
     searched = analyzed(capsys, "game=tictactoe", "player=uct:50")

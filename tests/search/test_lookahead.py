@@ -133,5 +133,8 @@ def test_room_is_made_for_no_more_plies_than_a_game_has() -> None:
     assert isinstance(lookahead, Lookahead)
     assert len(lookahead.line.depth) == 10
     assert looked(TTT, lookahead, state_after(TTT, [4, 1]))[0] == 1
+    far = new_lookahead(TTT, 40_000)
+    assert isinstance(far, Lookahead)
+    assert looked(TTT, far, state_after(TTT, [4]))[:2] == (0, 9)  # a draw, after all plies that there can be
     with pytest.raises(ValueError, match="lookahead must be at least 0, got -1"):
         SearchOptions(lookahead=-1)

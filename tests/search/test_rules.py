@@ -286,3 +286,10 @@ def test_a_kept_tree_keeps_its_means_over_all_moves() -> None:
     after = searcher.forest.tree
     np.testing.assert_array_equal(after.amaf_visits[0, 0], before[0])
     np.testing.assert_array_equal(after.amaf_total[0, 0], before[1])
+
+
+def test_where_states_are_shared_forced_visits_are_of_all_visits_of_the_root() -> None:
+    tree = small_tree([95, 4], [47.5, -4.0], [0.9, 0.1])
+    tree = tree._replace(state=np.zeros((1, tree.nodes.shape[1], 1), np.int64))
+    tree.visits[0, 0], tree.node_visits[0, 0] = 10, 100  # a tree that was kept: most came to the root another way
+    assert root_policy(PUCT(forced_visits=2.0), tree, 0).tolist() == [95, 0]
