@@ -162,8 +162,8 @@ def _show_match(console: Console, game: Game[Any], names: tuple[str, str], summa
     console.print(results)
     costs = text_table("player", "simulations/move", "ms/move", "forfeits")
     for name, spent, num_forfeits in zip(names, summary.spent, summary.num_forfeits, strict=True):
-        means = [total / max(1, spent.num_moves) for total in (spent.num_simulations, 1000 * spent.seconds)]
-        costs.add_row(escape(name), f"{means[0]:.0f}", f"{means[1]:.1f}", str(num_forfeits))
+        means = f"{spent.simulations_per_move:.0f}", f"{1000 * spent.seconds_per_move:.1f}"
+        costs.add_row(escape(name), *means, str(num_forfeits))
     console.print(costs)
     repeats = "; repeats are no new evidence: the intervals are too narrow" * (2 * summary.num_distinct < num_games)
     console.print(f" distinct games: {summary.num_distinct} of {num_games}{repeats}")

@@ -65,7 +65,7 @@ def main(settings: DoctorSettings) -> None:
 
         python -m azero.doctor seconds=10
 
-    Looks at the versions, cores and threads, the graphics card, the compiled kernels, the speed of the network beside
+    Looks at the versions, cores, the graphics card, the compiled kernels, the speed of the network beside
     that of a matrix product, and where runs are kept, and plays some games against itself.
     """
     console = Console(markup=False, highlight=False, soft_wrap=True)
@@ -217,7 +217,7 @@ print(min(times))
 
 
 def directory(path: Path) -> Finding:
-    """Whether runs can be kept, and for how long."""
+    """Whether runs can be kept there."""
     path = path.absolute()
     parent = next(above for above in (path, *path.parents) if above.exists())
     try:

@@ -20,7 +20,7 @@ from azero.games import load_game
 from azero.games.game import Game, listed, result_text, state_after, winner
 from azero.games.moves import moves_text, parse_moves
 from azero.players.player import Player, SearchPlayer
-from azero.players.record import GameRecord, Spent, add_record, check_path, points_of_first, read_records
+from azero.players.record import GameRecord, Spent, add_record, num_saved, points_of_first, read_records
 from azero.players.spec import parse_player
 from azero.screen import text_table
 from azero.search.result import rank_actions
@@ -80,9 +80,7 @@ def main(settings: PlaySettings) -> None:
         return
     opening = _opening(game, settings)
     save = Path(settings.save) if settings.save is not None else None
-    if save is not None:
-        check_path(save, game)
-    num_saved = len(read_records(save, game)) if save is not None and save.exists() else 0
+    first_number = num_saved(save, game) if save is not None else 0
     players = _players(game, settings, console)
     seed = random.SystemRandom().getrandbits(62) if settings.seed is None else settings.seed
     for number in count():
@@ -97,7 +95,7 @@ def main(settings: PlaySettings) -> None:
             return
         finally:
             if save is not None:
-                add_record(save, game, played.record(num_saved + number, len(opening)))
+                add_record(save, game, played.record(first_number + number))
             elif settings.resume:
                 console.print("This game was not kept: save=FILE would add it to a file.")
         if not (any(isinstance(player, _Human) for player in players) and _wants_more(console)):
@@ -238,12 +236,14 @@ class _Game(Generic[S]):
         self._players = players
         self._console = console
         self._state, self._actions = game.initial_state(), list[int]()
+        self._num_given = 0  # of the actions, before the players chose the others
         self._spent = [Spent(), Spent()]  # also on moves that were taken back
         self._labels = [f"{name} ({player.name})" for name, player in zip(game.player_names, players, strict=True)]
 
     def play(self, stream: int, opening: Sequence[int]) -> None:
         """From what has been played already to the result. Raises EOFError when the human leaves."""
         self._console.print(f"{self._game.name}: {self._labels[0]} against {self._labels[1]}\n")
+        self._num_given = len(opening)
         self._set_up(stream, list(opening))
         while not self._game.is_terminal(self._state):
             try:
@@ -283,7 +283,7 @@ class _Game(Generic[S]):
             other.observe(action)
         _show_state(self._game, self._state, self._console)
 
-    def record(self, index: int, num_opening_actions: int) -> GameRecord:
+    def record(self, index: int) -> GameRecord:
         """The game as far as it went."""
         game, state = self._game, self._state
         over = game.is_terminal(state)
@@ -291,7 +291,7 @@ class _Game(Generic[S]):
             game=game.name,
             index=index,
             players=(self._players[0].name, self._players[1].name),
-            num_opening_actions=min(num_opening_actions, len(self._actions)),
+            num_opening_actions=self._num_given,
             actions=tuple(self._actions),
             points=points_of_first(game, state) if over else None,
             ending=result_text(game, state) if over else "not finished",
@@ -303,6 +303,7 @@ class _Game(Generic[S]):
         for kept in reversed(range(len(self._actions))):
             state = state_after(self._game, self._actions[:kept])
             if isinstance(self._players[self._game.current_player(state)], _Human):
+                self._num_given = min(self._num_given, kept)
                 self._set_up(self._stream, self._actions[:kept])
                 return
         self._console.print("There is no move of yours to take back.")

@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.markup import escape
 
 from azero.config import command
-from azero.games import file_name
+from azero.games import file_name, load_game
 from azero.games.game import Game
 from azero.players.match import MatchSettings
-from azero.players.points import PLACE, SELF, Point, Template, measured, seconds_per_move, simulations_per_second
+from azero.players.points import PLACE, SELF, Point, Template, measured
 from azero.players.rating import Score
 from azero.players.record import Spent
 from azero.players.series import Series, open_series
@@ -69,8 +69,9 @@ def main(settings: SweepSettings) -> None:
     Times are the clock's: to compare times, leave the machine alone and take num_workers=1.
     """
     pairs = [template.pair(value) for opponent in settings.opponents for template, value in settings.matches(opponent)]
-    for name in chain.from_iterable(pairs):
-        parse_player(name)  # better to hear of a wrong one now than after hours
+    game = load_game(settings.game)
+    for name in dict.fromkeys(chain.from_iterable(pairs)):
+        parse_player(name).make(game)  # better to hear of a wrong one now than after hours
     game_name = file_name(settings.game.rpartition(":")[2].lower())
     directory = Path(settings.run or f"checkpoints/sweep/{game_name}-{settings.name}").absolute()
     console = _console()
@@ -109,12 +110,12 @@ def _play(games: Iterator[object], series: Series, settings: SweepSettings, oppo
 
 
 def _points(series: Series, settings: SweepSettings, opponent: str) -> list[Point]:
-    """What the games so far say; a match without a result is left out."""
+    """What the games so far say; a match without a game is left out."""
     points = [
         measured(template, value, series.records(template.pair(value), settings.num_games))
         for template, value in settings.matches(opponent)
     ]
-    return [point for point in points if point.score.num_games]
+    return [point for point in points if point.score.num_games or point.num_cut_short]
 
 
 def _show(console: Console, game: Game[Any], opponent: str, points: Sequence[Point]) -> None:
@@ -125,7 +126,7 @@ def _show(console: Console, game: Game[Any], opponent: str, points: Sequence[Poi
     seats = [f"as {name}" for name in game.player_names]
     table = text_table("player", *seats, "score, 95 %", "games", "ms/move", "simulations/s", "opponent's ms")
     for point in points:
-        speed = _milliseconds(point.spent), f"{simulations_per_second(point.spent):,.0f}"
+        speed = _milliseconds(point.spent), f"{point.spent.simulations_per_second:,.0f}"
         others = _milliseconds(point.opponent_spent)
         table.add_row(escape(point.player), *_results(point, 0), f"{point.score.num_games}", *speed, others)
     console.print(table)
@@ -140,10 +141,13 @@ def _show_remarks(console: Console, point: Point) -> None:
         console.print(
             f" {name} against itself: {num_games - point.score.draws or 'none'} of {num_games} games decisive"
         )
-    if 2 * point.num_distinct < num_games:
+    # From one opening a player that meets itself plays two games of the same seats.
+    if 2 * point.num_distinct < num_games + point.template.is_mirror:
         console.print(f" {name}: only {point.num_distinct} different games among {num_games}")
     if point.num_forfeits:
         console.print(f" {name}: {point.num_forfeits} games were forfeits", style="red")
+    if point.num_cut_short:
+        console.print(f" {name}: {point.num_cut_short} games more were cut short; they do not count")
 
 
 def _results(point: Point, digits: int) -> tuple[str, str, str]:
@@ -156,7 +160,7 @@ def _shares(score: Score, digits: int) -> str:
 
 
 def _milliseconds(spent: Spent) -> str:
-    return f"{1000 * seconds_per_move(spent):.3f}"
+    return f"{1000 * spent.seconds_per_move:.3f}"
 
 
 def _write(directory: Path, game: Game[Any], settings: SweepSettings, points: Sequence[Point]) -> None:

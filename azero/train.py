@@ -20,11 +20,10 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from azero.config import command, exit_status, saved_words, settings_changes, settings_text
+from azero.files import locked, write_durably
 from azero.games import file_name, load_game
 from azero.learning.checkpoint import latest_settings
-from azero.learning.files import write_durably
 from azero.learning.trainer import Trainer, TrainingSettings
-from azero.players.series import locked
 from azero.resources import resource_directory
 
 CONFIG_FILE = "config.yaml"

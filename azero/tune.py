@@ -50,11 +50,16 @@ def main(settings: TuneSettings) -> None:
     end how good it is. The same command goes on where one was stopped, and with more games it goes further.
     """
     candidates = expand(settings.players)
-    default = settings.default or common_player(candidates)
-    opponents = list(dict.fromkeys((default, *settings.opponents)))
     game = load_game(settings.game)
-    for name in (*candidates, *opponents):
+    for name in (*candidates, *settings.opponents):
         parse_player(name).make(game)  # better to hear of a wrong one now than after an hour
+    default = settings.default or common_player(candidates)
+    try:
+        parse_player(default).make(game)
+    except ValueError as error:
+        made = "; it is the candidates without what is in braces: name another, default=PLAYER"
+        raise ValueError(f"whom to beat: {error}{made * (settings.default is None)}") from None
+    opponents = list(dict.fromkeys((default, *settings.opponents)))
     directory = Path(settings.run or f"checkpoints/tune/{file_name(game.name)}")
     console = Console(highlight=False, soft_wrap=True, emoji=False)
     console.print(escape(f"{game.name}: {len(candidates)} candidates, each against {', '.join(opponents)}"))
@@ -83,11 +88,17 @@ def _race(
                 progress.update(task, description=escape(text), completed=2 * len(opponents) * num_openings)
         finally:
             progress.stop()
-            _show_race(console, candidates, race)
+            played = [
+                record
+                for candidate, name in enumerate(candidates)
+                for opponent in opponents
+                for record in series.records((name, opponent), 2 * race.num_openings(candidate))
+            ]
+            _show_race(console, candidates, race, sum(record.points is None for record in played))
     return race
 
 
-def _show_race(console: Console, candidates: Sequence[str], race: Race) -> None:
+def _show_race(console: Console, candidates: Sequence[str], race: Race, num_cut_short: int) -> None:
     """A table of all candidates, the best first."""
     table = text_table("candidate", "openings", "score", "behind the leader", "")
     for candidate in sorted(range(len(candidates)), key=lambda c: (c not in race.running, -race.score(c).mean)):
@@ -96,6 +107,8 @@ def _show_race(console: Console, candidates: Sequence[str], race: Race) -> None:
         row = str(race.num_openings(candidate)), _text(race.score(candidate)), behind, out
         table.add_row(escape(candidates[candidate]), *row)
     console.print(table)
+    if num_cut_short:
+        console.print(f" {num_cut_short} games were cut short; here they count as drawn")
     left = "one is left" if len(race.running) == 1 else f"{len(race.running)} are left, not told apart by these games"
     console.print(f" {left}; the best of all is not out, with {1 - race.error:.0%} confidence, however often one looks")
 
@@ -120,14 +133,16 @@ def _confirm(console: Console, series: Series, pair: Pair, race: Race, num_games
     low, high = wilson_interval(score.points, score.num_games)
     verdict = "better" if low > 0.5 else "worse" if high < 0.5 else "not shown to differ"
     distinct = f"{num_games} new games, {summary.num_distinct} of them distinct"
+    if summary.num_cut_short:
+        distinct += f", {summary.num_cut_short} cut short, which do not count"
     console.print(f"[bold]{escape(winner)} against {escape(default)}[/], in {distinct}: {verdict}")
     console.print(
         f" {score.wins} won, {score.draws} drawn, {score.losses} lost: score {score.text()}, Elo {score.elo_text()}"
     )
     for name, spent, num_forfeits in zip(pair, summary.spent, summary.num_forfeits, strict=True):
-        per_move = [total / max(1, spent.num_moves) for total in (spent.num_simulations, 1000 * spent.seconds)]
         forfeits = f", {num_forfeits} games were forfeits" * (num_forfeits > 0)
-        console.print(escape(f" {name}: {per_move[0]:.0f} simulations and {per_move[1]:.2f} ms a move{forfeits}"))
+        per_move = f"{spent.simulations_per_move:.0f} simulations and {1000 * spent.seconds_per_move:.2f} ms a move"
+        console.print(escape(f" {name}: {per_move}{forfeits}"))
 
 
 if __name__ == "__main__":

@@ -19,11 +19,11 @@ from omegaconf import OmegaConf
 
 from azero.config import compose_settings, saved_words
 from azero.evaluators.weights import WEIGHTS_FILE, find_network
+from azero.files import write_durably
 from azero.games import load_game
 from azero.games.game import Game
 from azero.learning.checkpoint import checkpoint_directory, load_checkpoint
 from azero.learning.cores import num_cores
-from azero.learning.files import write_durably
 from azero.learning.metrics import METRICS_FILE, count_evaluations, read_metrics
 from azero.machine import machine_text
 from azero.players.exact import Figures, PositionSet, measure, position_sets
@@ -58,11 +58,18 @@ def made(run: Path) -> str:
     evaluations, counters = count_evaluations(rows, config.rollout_iterations), checkpoint.counters
     counted = ("running_mean", "running_var", "num_batches_tracked")  # by batch norm, not learned
     parameters = sum(array.size for name, array in network.weights.items() if not name.endswith(counted))
+    positions = [float(row["speed/positions_per_second"]) * float(row["speed/selfplay_seconds"]) for row in rows]
+    solved = sum(float(row["selfplay/solved_share"]) * number for row, number in zip(rows, positions, strict=True))
+    how = (
+        f", {solved / sum(positions):.0%} of them solved by alpha-beta and the others searched"
+        if solved
+        else " searched"
+    )
     size = ", ".join(f"{value} {key.replace('_', ' ')}" for key, value in config.network.items())
     return (
         f"Trained from nothing but the rules, seed {config.seed}, in {counters['seconds'] / 60:.1f} minutes "
         f"of wall clock: {network.iteration} iterations, "
-        f"{counters['games']:,} games, {counters['positions']:,} positions searched or solved, "
+        f"{counters['games']:,} games, {counters['positions']:,} positions{how}, "
         f"{evaluations:,} evaluations by the network. The network: {size}; {parameters:,} parameters. It is "
         "the last checkpoint of its run; the positions below were not used to choose it, and nothing but games against "
         "itself was learned from."

@@ -5,8 +5,9 @@
 
 Everything but `seeds` is an option of azero.train. The clock of the training stands still while a network is measured,
 on positions whose perfect play is known (see azero.evaluate): alone on all of them, with search on some. The run of
-each seed lies in OUT/seed-N; called again, also with more minutes, the script goes on from where it was. It writes
-OUT/strength.csv, a row for each measurement, and of their medians OUT/strength.md, a table, and OUT/strength.png.
+each seed lies in OUT/seed-N; called again, also with more seeds, the script goes on from where it was; with more
+minutes too, unless the learning rate falls towards the end of a run. It writes OUT/strength.csv, a row for each
+measurement, and of their medians OUT/strength.md, a table, and OUT/strength.png.
 """
 
 import csv
@@ -19,15 +20,14 @@ from statistics import median
 from typing import Any
 
 from azero.config import compose_settings, settings_changes, settings_text
+from azero.files import locked, write_durably
 from azero.games import load_game
 from azero.games.game import Game
 from azero.learning.checkpoint import checkpoint_directory
 from azero.learning.cores import num_cores
-from azero.learning.files import write_durably
 from azero.learning.metrics import METRICS_FILE, count_evaluations, read_metrics
 from azero.learning.trainer import Trainer
 from azero.players.exact import known_sets, measure, thinned
-from azero.players.series import locked
 from azero.players.spec import parse_player
 from azero.screen import markdown_table
 from azero.train import CONFIG_FILE, TrainSettings
@@ -36,6 +36,7 @@ MINUTES = (1, 2, 3, 5, 7.5, 10, 15, 20, 30, 40, 60, 90, 120, 180, 240)  # of tra
 POSITIONS = 100  # of each set, with search
 SIMULATIONS = 600
 KINDS = ("network", "search")  # what is measured: the network alone, and with search
+CPU_SECONDS = "cpu_seconds"  # the run's counter of what it cost apart from measuring
 
 Row = dict[str, str]
 
@@ -49,9 +50,7 @@ class Stopwatch:
         if not self.sets:
             raise ValueError(f"of {game.name} no positions are known whose perfect play is, so nothing can be measured")
         self.trainer: Trainer[Any] | None = None
-        own = [row for row in rows if row["run"] == run.name]
-        self.cpu_seconds = float(own[-1]["cpu_seconds"]) if own else 0.0
-        self.measured = float(own[-1]["minutes"]) if own else 0.0
+        self.measured = max((float(row["minutes"]) for row in rows if row["run"] == run.name), default=0.0)
         self.started = time.process_time()
 
     def on_phase(self, iteration: int, name: str, total: int) -> None:
@@ -65,6 +64,7 @@ class Stopwatch:
 
     def on_iteration(self, iteration: int, metrics: dict[str, float]) -> None:
         """Measure, if a time for it has passed since the last measurement."""
+        self.count_cpu()
         minutes = metrics["run/seconds"] / 60
         if any(self.measured < due <= minutes for due in MINUTES):
             self.measure(iteration, minutes)
@@ -79,13 +79,12 @@ class Stopwatch:
     def measure(self, iteration: int, minutes: float) -> None:
         """Add a row: what the network of an iteration gives away, in per cent of the positions of each set."""
         assert self.trainer is not None
-        self.cpu_seconds += time.process_time() - self.started
         table = read_metrics(self.run / METRICS_FILE)
         row = {
             "run": self.run.name,
             "iteration": str(iteration),
             "minutes": f"{minutes:.3f}",
-            "cpu_seconds": f"{self.cpu_seconds:.0f}",
+            "cpu_seconds": f"{self.trainer.counters.get(CPU_SECONDS, 0.0):.0f}",
             "games": str(self.trainer.counters["games"]),
             "evaluations": str(count_evaluations(table, self.trainer.settings.rollout_iterations)),
         }
@@ -100,6 +99,13 @@ class Stopwatch:
         self.measured, self.started = minutes, time.process_time()
         write_rows(self.run.parent / "strength.csv", self.rows)
         print(" ".join(f"{name}={value}" for name, value in row.items()), flush=True)
+
+    def count_cpu(self) -> None:
+        """Count the processor's time since the last call or measurement in; the next checkpoint keeps it."""
+        assert self.trainer is not None
+        counters, now = self.trainer.counters, time.process_time()
+        counters[CPU_SECONDS] = counters.get(CPU_SECONDS, 0.0) + now - self.started
+        self.started = now
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -178,13 +184,24 @@ def plot(rows: list[Row], path: Path) -> None:
     figure.savefig(path)
 
 
+def check_alike(settings: TrainSettings, directory: Path) -> None:
+    """Raises ValueError if a run in the directory has settings that one curve cannot mix with these.
+
+    Runs differ in their seeds, and in where they end, if the learning rate does not fall towards that.
+    """
+    free = ["seed:"] + ["minutes:", "iterations:", "games:"] * (settings.learner.final_learning_rate == 1)
+    for config in sorted(directory.glob(f"seed-*/{CONFIG_FILE}")):
+        changes = settings_changes(config.read_text(), settings_text(settings))
+        if others := [change for change in changes if not change.startswith(tuple(free))]:
+            raise ValueError(
+                f"{config.parent} is of other settings, which one curve cannot mix: {'; '.join(others)}; "
+                "another directory is the place for them"
+            )
+
+
 def train(settings: TrainSettings, run: Path, rows: list[Row]) -> None:
-    """Begin a run or go on with it, measuring it. Raises ValueError if other settings than its limits have changed."""
-    config, text = run / CONFIG_FILE, settings_text(settings)
-    changes = settings_changes(config.read_text(), text) if config.exists() else []
-    if not_limits := [change for change in changes if not change.startswith(("minutes:", "iterations:", "games:"))]:
-        raise ValueError(f"{run} is of other settings, which one curve cannot mix: {'; '.join(not_limits)}")
-    write_durably(config, text.encode())
+    """Begin a run or go on with it, measuring it."""
+    write_durably(run / CONFIG_FILE, settings_text(settings).encode())
     game = load_game(settings.game)
     watch = Stopwatch(game, run, rows)
     watch.trainer = Trainer(game, settings, run, watch)
@@ -197,19 +214,22 @@ def main(out: str, *words: str) -> None:
     directory = Path(out)
     seeds = [word.removeprefix("seeds=") for word in words if word.startswith("seeds=")] or ["0"]
     others = [word for word in words if not word.startswith("seeds=")]
-    rows = read_rows(directory / "strength.csv")
-    for seed in seeds[-1].split(","):
-        settings = compose_settings(
-            TrainSettings, "train", ["matches.games=0", "matches.positions=0", *others, f"seed={seed}"]
-        )
-        run = directory / f"seed-{seed}"
-        run.mkdir(parents=True, exist_ok=True)
-        with locked(run):
-            train(settings, run, rows)
-    if rows:
-        plot(rows, directory / "strength.png")
-        write_durably(directory / "strength.md", strength_table(rows).encode())
-        print(strength_table(rows))
+    directory.mkdir(parents=True, exist_ok=True)
+    with locked(directory):
+        rows = read_rows(directory / "strength.csv")
+        for seed in seeds[-1].split(","):
+            settings = compose_settings(
+                TrainSettings, "train", ["matches.games=0", "matches.positions=0", *others, f"seed={seed}"]
+            )
+            check_alike(settings, directory)
+            run = directory / f"seed-{seed}"
+            run.mkdir(exist_ok=True)
+            with locked(run):
+                train(settings, run, rows)
+        if rows:
+            plot(rows, directory / "strength.png")
+            write_durably(directory / "strength.md", strength_table(rows).encode())
+            print(strength_table(rows))
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "azero").rglob("*.py"))
 TREES = {path.relative_to(ROOT): ast.parse(path.read_text()) for path in SOURCES}
 # Lower may not import higher.
-LADDER = ("_cache", "_jit", "resources", "games", "evaluators", "search", "players", "learning", "config")
+LADDER = ("_cache", "_jit", "files", "resources", "games", "evaluators", "search", "players", "learning", "config")
 COMMANDS = sorted(path.stem for path in resource_directory("configs").glob("*.yaml"))
 SCRIPTS = sorted(path.name for path in (ROOT / "scripts").glob("*.py") if "__main__" in path.read_text())
 CHOICES = [

@@ -36,7 +36,7 @@ from azero.evaluators.weights import (
     read_network,
     version,
 )
-from azero.learning.files import check_contents, remove_directory, remove_partials, sync_directory, write_durably
+from azero.files import check_contents, remove_directory, remove_partials, sync_directory, write_durably
 from azero.learning.replay import check_window, damaged_files, replay_files
 
 REPLAY_DIRECTORY = "replay"

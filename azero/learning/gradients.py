@@ -1,9 +1,9 @@
 """The gradient of one batch, computed by several threads.
 
 PyTorch's own threads meet after every operation, and wait busily: beside another program that wants the cores, two of
-them were measured to be ten times slower than one. Here a batch is cut into parts of a fixed size, each the work of
-one thread from end to end, and their gradients are added in order, so that the sum does not depend on how many
-threads there are. Batch norm sees one part at a time; the running statistics are those of the first parts.
+them were measured to be ten times slower than one. Here a batch is cut into parts, each the work of one thread from end
+to end, and their gradients are added in order; neither depends on how many threads there are. Batch norm sees one part
+at a time; the running statistics are those of the first parts.
 """
 
 import copy

@@ -41,7 +41,7 @@ class Tally:
         entropy = -(logs.exp() * logs).sum(1).mean()  # illegal actions add exp(0) * 0
         target_entropy = -(policy * policy.clamp(min=1e-30).log()).sum() / has_policy.sum().clamp(min=1)
         favourite = logits.masked_fill(~legal, -torch.inf).argmax(1)
-        agrees = favourite == policy.argmax(1)
+        agrees = policy.gather(1, favourite[:, None])[:, 0] == policy.amax(1)  # of equals, any will do
         agreement = (agrees & has_policy).sum() / has_policy.sum().clamp(min=1)
         figures = {"policy_entropy": entropy, "target_entropy": target_entropy, "policy_agreement": agreement}
         self._rows.append(losses | {name: float(tensor) for name, tensor in figures.items()})

@@ -15,9 +15,9 @@ import numpy as np
 
 from azero.evaluators.cached import CachedEvaluator
 from azero.evaluators.evaluator import Evaluator, checked
+from azero.files import append_durably, write_durably
 from azero.games.batch import batch_of
 from azero.games.game import Game, result_text, state_after
-from azero.learning.files import append_durably, write_durably
 from azero.learning.selfplay import PlayedGame, SelfPlayCounts
 
 METRICS_FILE = "metrics.csv"
@@ -169,9 +169,9 @@ def selfplay_metrics(
     num_leaves = counts.simulations + counts.positions - counts.solved  # each search evaluates its root besides
     evaluated = cache.num_evaluations if cache.num_requests else counts.evaluations
     return {
-        "selfplay/first_player_wins": sum(game.winner == 0 for game in games) / len(games),
-        "selfplay/draws": sum(game.winner is None for game in games) / len(games),
-        "selfplay/second_player_wins": sum(game.winner == 1 for game in games) / len(games),
+        "selfplay/first_player_wins": sum(game.outcome > 0 for game in games) / len(games),
+        "selfplay/draws": sum(game.outcome == 0 for game in games) / len(games),
+        "selfplay/second_player_wins": sum(game.outcome < 0 for game in games) / len(games),
         "selfplay/game_length": float(np.mean([len(game.actions) for game in games])),
         "selfplay/distinct_games": len({tuple(game.actions) for game in games}) / len(games),
         "selfplay/solved_share": counts.solved / counts.positions,

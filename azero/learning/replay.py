@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from azero.files import check_contents
 from azero.games.game import Game, Symmetry
-from azero.learning.files import check_contents
 from azero.learning.samples import Samples, concatenate, read_samples, write_samples
 
 _EXPONENT, _SLOPE = 0.75, 0.4  # KataGo (Wu 2019, appendix C): how the window grows with all samples made so far

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from azero.files import write_durably
 from azero.games.game import FloatArray, Game
-from azero.learning.files import write_durably
 
 Array = npt.NDArray[Any]
 

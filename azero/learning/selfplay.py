@@ -17,7 +17,7 @@ import numpy as np
 
 from azero._jit import below, draw
 from azero.evaluators.evaluator import Evaluator
-from azero.games.game import FloatArray, Game, result_text, state_after, winner
+from azero.games.game import FloatArray, Game, result_text, state_after
 from azero.learning.cores import num_cores
 from azero.learning.samples import Samples
 from azero.players.record import GameRecord, Spent, points_of_first
@@ -84,7 +84,7 @@ class PlayedGame(Generic[S]):
     policies: list[FloatArray] = field(default_factory=list)  # float32[A] each: improved by the search, or perfect
     values: list[float] = field(default_factory=list)  # the roots' values for their players to move
     simulations: list[int] = field(default_factory=list)  # of the search of each state; 0 where it was solved
-    winner: int | None = None  # 0, 1, or None for a draw
+    outcome: float = 0.0  # of the finished game for player 0, in [-1, 1]
 
     def add(
         self, state: S, legal: IntArray, policy: FloatArray, value: float, num_simulations: int, action: int
@@ -270,7 +270,7 @@ class _Worker(Generic[S]):
     def finish(self, b: int, state: S) -> None:
         """End the game in tree b with its last state."""
         played = self.games.pop(b)
-        played.winner = winner(self.game, state)
+        played.outcome = self.game.outcome(state) * (1 if self.game.current_player(state) == 0 else -1)
         self.finished.append(played)
         if self.watcher:
             self.watcher.on_step()
@@ -326,11 +326,11 @@ def samples_of(game: Game[S], games: list[PlayedGame[S]]) -> Samples:
     """One sample for each state searched or solved: its observation, and the targets for the player to move in it."""
     states = [state for played in games for state in played.states]
     players = np.array([game.current_player(state) for state in states])
-    winners = np.concatenate([np.full(len(g.states), -1 if g.winner is None else g.winner) for g in games])
+    outcomes = np.repeat([played.outcome for played in games], [len(played.states) for played in games])
     return Samples(
         observations=game.observations(states),
         legal=np.stack([legal for played in games for legal in played.legal]),
         policy=np.stack([policy for played in games for policy in played.policies]),
-        outcome=np.where(winners < 0, 0, np.where(winners == players, 1, -1)).astype(np.float32),
+        outcome=np.where(players == 0, outcomes, -outcomes).astype(np.float32),
         value=np.array([value for played in games for value in played.values], np.float32),
     )

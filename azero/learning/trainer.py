@@ -19,10 +19,10 @@ from azero.evaluators.evaluator import Evaluator
 from azero.evaluators.network import NetworkEvaluator
 from azero.evaluators.rollout import RolloutEvaluator
 from azero.evaluators.weights import Network, NetworkSettings
+from azero.files import write_durably
 from azero.games.game import Game
 from azero.learning.checkpoint import REPLAY_DIRECTORY, Checkpoint, load_latest, save_checkpoint
 from azero.learning.cores import num_cores
-from azero.learning.files import write_durably
 from azero.learning.learner import Learner, LearnerSettings
 from azero.learning.metrics import MetricsWriter, game_text, policy_figure, selfplay_metrics
 from azero.learning.replay import Replay, ReplaySettings
@@ -45,7 +45,8 @@ class MatchesSettings:
     """How progress is measured: matches against players that never change."""
 
     opponents: tuple[str, ...] = ("uct:200", "uct:1000")  # players, as in azero.arena; the last decides what is best
-    every: int = 5  # iterations between matches and pictures, >= 1; they are there at the end in any case
+    # Iterations between matches and pictures, >= 1; also at the end, if the run comes to it by an iteration.
+    every: int = 5
     games: int = 20  # of a match, >= 0; 0 plays none
     positions: int = 50  # of each set whose perfect play is known (see azero.evaluate) that both are asked, >= 0
     simulations: int = 50  # of the learned player's search for each action, >= 1
@@ -66,10 +67,11 @@ class TrainingSettings:
     """Everything that decides what a run learns."""
 
     game: str = "connect4"  # a name, path/to/file.py:Class or openspiel:name; parameters in parentheses, in quotes
-    seed: int = 0  # the same seed and settings give the same weights to the bit, >= 0
+    seed: int = 0  # the same seed and settings give the same weights to the bit, on the CPU, >= 0
     iterations: int | None = None  # the run ends after so many, >= 0; null: no limit
     games: int | None = None  # ... or after so many games of self-play
-    minutes: float | None = 12.0  # ... or before so many minutes, by the clock; whichever of the three comes first
+    # ... or before so many minutes, by the clock, but for its last measuring; whichever of the three comes first
+    minutes: float | None = 12.0
     rollout_iterations: int = 1  # first ones, which value leaves by random rollouts: better than an untrained network
     rollout_simulations: int = 200  # of the search for each action in those, >= 1; rollouts are cheap
     cache: int = 200_000  # states whose evaluation is remembered, until the network changes, >= 1

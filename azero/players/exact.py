@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from threading import Event
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -24,7 +25,7 @@ _PONS = Path(__file__).parent / "data" / "connect4_pons.npz"
 _FULL = 127  # in place of the score of a column that is full
 _MAX_STATES = 6_000  # of a game all of whose states are looked at
 _NUM_SOLVED = 300  # positions of a larger game
-_MOST_PLIES = 14  # before the end, where they are looked for
+_MOST_PLIES = 15  # before the end, where they are looked for
 _MAX_NODES = 300_000  # that alpha-beta may visit to solve one of them,
 _MAX_PLAIN_NODES = 3_000  # or of a game in plain Python
 _SOONER = 1e-6  # what a ply is worth to who wins
@@ -154,7 +155,7 @@ def known_sets(game: Game[S]) -> list[PositionSet[S]]:
 
 def position_sets(game: Game[S]) -> list[PositionSet[S]]:
     """What is known of a game, or else positions of random games, near their ends, that alpha-beta could solve."""
-    return known_sets(game) or [PositionSet("solved", list(_late_positions(game)))]
+    return known_sets(game) or [PositionSet("solved", list(islice(_late_positions(game), _NUM_SOLVED)))]
 
 
 def thinned(known: PositionSet[S], num_positions: int) -> PositionSet[S]:
@@ -229,7 +230,7 @@ def _late_positions(game: Game[S]) -> Iterator[Position[S]]:
         while legal := game.legal_actions(state):
             line.append(state)
             state = game.step(state, legal[below(draw(stream, len(line)), len(legal))])
-        state = line[-min(len(line), 2 + below(draw(stream, 0), _MOST_PLIES))]
+        state = line[-min(len(line), 2 + below(draw(stream, 0), _MOST_PLIES - 1))]
         if state in seen:
             continue
         seen.add(state)
@@ -238,5 +239,3 @@ def _late_positions(game: Game[S]) -> Iterator[Position[S]]:
             values = dict(zip(found.actions.tolist(), found.values.tolist(), strict=True))
             plies = dict(zip(values, found.plies.tolist(), strict=True))
             yield Position(state, values, {action: _score(values[action], plies[action]) for action in values})
-            if len(seen) == _NUM_SOLVED:
-                return

@@ -63,6 +63,8 @@ class Policy:
         if planes.shape != shape:
             raise ValueError(f"{self.name}: an observation has the shape {shape}, not {planes.shape}")
         own, other = planes[..., 0], planes[..., 1]
+        if (own.astype(bool) & other.astype(bool)).any():
+            raise ValueError(f"{self.name}: a cell of the observation holds stones of both players")
         symbols = ".XO" if own.sum() == other.sum() else ".OX"  # X moves first
         rows = (" ".join(symbols[content] for content in row) for row in own + 2 * other)
         return self._game.parse_state("\n".join(rows))

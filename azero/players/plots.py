@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, LogLocator
 
-from azero.players.points import PLACE, SELF, Point, Template, seconds_per_move, simulations_per_second
+from azero.players.points import PLACE, SELF, Point, Template
 from azero.players.rating import Score, wilson_interval
 from azero.players.record import Spent
 
@@ -44,10 +44,10 @@ def draw_sweep(path: Path, points: Sequence[Point], title: str, parameter: str, 
     limits = np.array([panel.get_ylim() for panel in panels[: len(opponents)]])
     for panel in panels[: len(opponents)]:  # one scale, so that they can be compared
         panel.set_ylim(max(limits.min(), -0.03), min(limits.max(), 1.03))
-    _draw_cost(panels[-2], axis, points, seconds_per_move, colours)
+    _draw_cost(panels[-2], axis, points, lambda spent: spent.seconds_per_move, colours)
     panels[-2].set_title("time of a move", fontsize=10)
     panels[-2].yaxis.set_major_formatter(EngFormatter("s"))
-    _draw_cost(panels[-1], axis, points, simulations_per_second, colours)
+    _draw_cost(panels[-1], axis, points, lambda spent: spent.simulations_per_second, colours)
     panels[-1].set_title("simulations a second", fontsize=10)
     panels[-1].yaxis.set_major_formatter(EngFormatter(sep=""))
     for panel in panels:

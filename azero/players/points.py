@@ -25,8 +25,8 @@ class Template(NamedTuple):
 
     @property
     def is_mirror(self) -> bool:
-        """Whether the player meets its like."""
-        return self.opponent in (SELF, self.player)
+        """Whether the player meets itself, so that all there is to see is who moves first."""
+        return self.opponent == SELF
 
     def pair(self, value: str) -> Pair:
         """Who meets whom where the parameter has this value."""
@@ -44,6 +44,7 @@ class Point(NamedTuple):
     as_second: Score
     num_distinct: int  # different games
     num_forfeits: int  # games that either side lost by breaking a rule
+    num_cut_short: int  # games without a result; they are not in the scores
     spent: Spent  # by the player, on all its moves
     opponent_spent: Spent
 
@@ -51,16 +52,6 @@ class Point(NamedTuple):
     def score(self) -> Score:
         """All results."""
         return self.as_first if self.template.is_mirror else self.as_first.plus(self.as_second)
-
-
-def seconds_per_move(spent: Spent) -> float:
-    """The mean time of a move; 0 if there was none."""
-    return spent.seconds / max(1, spent.num_moves)
-
-
-def simulations_per_second(spent: Spent) -> float:
-    """Simulations in a second of thought; 0 for a player that makes none."""
-    return spent.num_simulations / spent.seconds if spent.num_simulations else 0.0
 
 
 def measured(template: Template, value: str, records: Iterable[GameRecord]) -> Point:
@@ -72,6 +63,15 @@ def measured(template: Template, value: str, records: Iterable[GameRecord]) -> P
         first = first.plus(second.reversed())
         second = first.reversed()
         mine = others = mine.plus(others)
-    num_forfeits = sum(match.num_forfeits)
-    player = template.pair(value)[0]
-    return Point(template, value, player, first, second, match.num_distinct, num_forfeits, mine, others)
+    return Point(
+        template,
+        value,
+        player=template.pair(value)[0],
+        as_first=first,
+        as_second=second,
+        num_distinct=match.num_distinct,
+        num_forfeits=sum(match.num_forfeits),
+        num_cut_short=match.num_cut_short,
+        spent=mine,
+        opponent_spent=others,
+    )

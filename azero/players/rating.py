@@ -2,8 +2,8 @@
 
 A score is wins plus half the draws, over the games. Its interval is Wilson's with 95 % confidence, each game counted
 as `score` of a win. A draw varies less than a win or a loss, and paired openings with colours swapped cancel part of
-the luck, so the interval is wider than it need be. It does presume that games differ: a game played twice is evidence
-once, which is why reports say how many games were distinct.
+the luck (unless a player meets itself), so the interval is wider than it need be. It does presume that games differ: a
+game played twice is evidence once, which is why reports say how many games were distinct.
 """
 
 import math

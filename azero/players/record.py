@@ -61,6 +61,21 @@ class Spent(NamedTuple):
             self.seconds + other.seconds,
         )
 
+    @property
+    def simulations_per_move(self) -> float:
+        """The mean of the moves; 0 if there was none."""
+        return self.num_simulations / max(1, self.num_moves)
+
+    @property
+    def seconds_per_move(self) -> float:
+        """The mean of the moves; 0 if there was none."""
+        return self.seconds / max(1, self.num_moves)
+
+    @property
+    def simulations_per_second(self) -> float:
+        """Simulations in a second of thought; 0 for a player that makes none."""
+        return self.num_simulations / self.seconds if self.num_simulations else 0.0
+
 
 @dataclass(frozen=True)
 class GameRecord:
@@ -72,7 +87,7 @@ class GameRecord:
     num_opening_actions: int  # so many of the first actions were drawn, not chosen
     actions: tuple[int, ...]  # all of them, the opening included
     points: float | None  # of who moves first: 1, 0.5 or 0; None if the game was cut short
-    ending: str  # in words, one line: "X wins", "forfeit by O: ...", "cut after 10 moves"
+    ending: str  # in words, one line: "X wins", "forfeit by O: ...", "cut short after 10 moves"
     spent: tuple[Spent, Spent] = (Spent(), Spent())
 
     @property
@@ -110,6 +125,15 @@ def check_path(path: Path, game: Game[Any]) -> None:
     """Raises ValueError for a file that cannot hold games of this kind."""
     if _is_sgf(path):
         check_sgf(game)
+
+
+def num_saved(path: Path, game: Game[Any]) -> int:
+    """How many games a file has that `add_record` may add to. Raises ValueError for one that it would spoil."""
+    check_path(path, game)
+    records = read_records(path, game) if path.exists() else []
+    if records and not _is_sgf(path) and not path.read_text(encoding="utf-8").lstrip().startswith("["):
+        raise ValueError(f"{path} holds bare moves, to which no other record can be added: name another file")
+    return len(records)
 
 
 def write_records(path: Path, game: Game[Any], records: Iterable[GameRecord]) -> None:

@@ -2,29 +2,29 @@
 
 Every game is in the file `games.txt` (see `record`) as soon as it ends. A series that was killed, and one that is asked
 for more matches or more games, plays what is missing and no game twice: a game is fixed by the players, its index and
-the settings, which `settings.json` holds, so that games of other settings never join them.
+the settings, which `settings.json` holds, so that games of other settings never join them. Nor do those of another
+network of the same name, such as a run's that has learned more: `networks.json` tells which one a player had.
 """
 
 import hashlib
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from azero.evaluators.weights import find_network
+from azero.files import locked, write_durably
 from azero.games import load_game
 from azero.games.game import Game
 from azero.players.match import MatchSettings, match_openings
 from azero.players.record import GameRecord, read_records, record_text
+from azero.players.spec import parse_player
 from azero.players.workers import Task, Workers
-
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks
-    fcntl = None  # type: ignore[assignment]
 
 Pair = tuple[str, str]  # two players' descriptions; the first one moves first in games of even index
 _FIXING = ("num_opening_moves", "seed", "max_moves", "max_move_seconds")  # the settings that fix what is played
@@ -72,13 +72,17 @@ class Series:
         """Play what these matches lack of `num_games` games each, and yield each game once it is in the file.
 
         Games come in order: match after match, index after index. Closing the generator, or an interrupt, stops at
-        once. Raises ValueError or OSError for a player that cannot be made.
+        once. Raises ValueError or OSError for a player that cannot be made, or whose network is another one by now.
         """
-        num_games = num_games or self.settings.num_games
+        tidy = list(dict.fromkeys(map(_tidy, pairs)))
+        self._check_networks(dict.fromkeys(chain.from_iterable(tidy)))
+        return self._play(tidy, num_games or self.settings.num_games)
+
+    def _play(self, pairs: Sequence[Pair], num_games: int) -> Generator[tuple[Pair, GameRecord]]:
         openings = match_openings(self.game, replace(self.settings, num_games=num_games))
         tasks = [
             Task(pair, index, openings[index // 2])
-            for pair in dict.fromkeys(map(_tidy, pairs))
+            for pair in pairs
             for index in range(len(self._records[pair]), num_games)
         ]
         with (
@@ -102,14 +106,26 @@ class Series:
         code = _code_digest(self.game)
         if not self._path.exists():
             path.write_text(json.dumps({**mine, "code": code}) + "\n")
-        try:
-            kept = dict(json.loads(path.read_text()))
-        except (FileNotFoundError, ValueError, TypeError, RecursionError):
-            raise ValueError(f"{path} cannot be read, so it is unknown how the games beside it were played") from None
+        kept = _read_dict(path)
         different = [f"{name}={kept.get(name)}, not {mine[name]}" for name in mine if kept.get(name) != mine[name]]
         if different:
             raise ValueError(f"the games in {self.directory} are of {'; '.join(different)}: name another directory")
         return bool(kept.get("code") == code)
+
+    def _check_networks(self, players: Iterable[str]) -> None:
+        """Raise ValueError if a player's network is not the one of its games here."""
+        path = self.directory / "networks.json"
+        kept = _read_dict(path) if path.exists() else {}
+        have_games = {name for pair, games in self._records.items() if games for name in pair}
+        places = {name: place for name in players if (place := parse_player(name).network) is not None}
+        found = {name: _network_digest(place) for name, place in places.items()}
+        for name in found.keys() & kept.keys() & have_games:
+            if kept[name] != found[name]:
+                raise ValueError(
+                    f"the network of {name} is not the one of its games in {self.directory}: name another directory"
+                )
+        if kept | found != kept:
+            write_durably(path, f"{json.dumps(kept | found, indent=1)}\n".encode())
 
     def _read(self) -> list[GameRecord]:
         """The games in the file; the last one, if it is only half there, is cut off, to be played again."""
@@ -130,10 +146,27 @@ class Series:
             return records
 
 
+def _read_dict(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text()))
+    except (FileNotFoundError, ValueError, TypeError, RecursionError):
+        raise ValueError(f"{path} cannot be read, so it is unknown how the games beside it were played") from None
+
+
+def _network_digest(place: str) -> str:
+    """Stands for all of a network that decides what it plays."""
+    network = find_network(place)
+    digest = hashlib.sha256(repr((network.game, network.settings)).encode())
+    for name, array in sorted(network.weights.items()):
+        digest.update(name.encode() + array.tobytes())
+    return digest.hexdigest()
+
+
 def _code_digest(game: Game[Any]) -> str:
     """Stands for the sources of all that fixes what is played, the game's own file among them."""
     package = Path(__file__).parents[1]
     paths = [path for part in ("games", "evaluators", "search", "players") for path in (package / part).glob("*.py")]
+    paths.append(package / "_jit.py")  # the random streams
     modules = [sys.modules.get(part.__module__) for part in type(game).__mro__]
     own = [Path(file) for module in modules if (file := getattr(module, "__file__", None))]
     digest = hashlib.sha256()
@@ -151,18 +184,3 @@ def _pair(record: GameRecord) -> Pair:
 def _tidy(pair: Pair) -> Pair:
     """The players as a file names them."""
     return " ".join(pair[0].split()), " ".join(pair[1].split())
-
-
-@contextmanager
-def locked(directory: Path) -> Iterator[None]:
-    """Keep other processes out of a directory; the system opens the lock when this one ends, however it does.
-
-    Raises ValueError if another process has locked it.
-    """
-    with (directory / ".lock").open("w") as file:
-        if fcntl:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise ValueError(f"another process is at work in {directory}") from None
-        yield

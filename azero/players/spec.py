@@ -72,6 +72,7 @@ class PlayerSpec(NamedTuple):
 
     name: str  # the description itself
     is_human: bool
+    network: str | None  # where its network is, if it has one
     maker: _Maker
 
     def make(self, game: Game[S]) -> Player[S]:
@@ -92,8 +93,9 @@ def parse_player(text: str) -> PlayerSpec:
         examples = ", ".join(example for example, _ in _KINDS.values())
         raise ValueError(f"unknown player {text!r};{suggestion(kind, _KINDS)} players are {examples}")
     example, read = _KINDS[kind]
+    network = {"azero": rest.rpartition("@")[0], "network": rest}.get(kind)
     try:
-        return PlayerSpec(text, kind == "human", read(rest))
+        return PlayerSpec(text, kind == "human", network, read(rest))
     except ValueError as error:
         instead = "; the network without search is network:PATH" if kind == "azero" else ""
         raise ValueError(f"player {text!r}: {error}; an example is {example}{instead}") from None

@@ -31,7 +31,7 @@ from azero.learning.checkpoint import (
 from azero.learning.replay import Replay, ReplaySettings, replay_file
 from tests.evaluators.networks import random_network
 from tests.learning.samples import random_samples
-from tests.learning.test_files import a_disk_with_room_for
+from tests.test_files import a_disk_with_room_for
 
 GAME = TicTacToe()
 FILES = ["state.json", "training.safetensors", "weights.safetensors"]

@@ -102,3 +102,11 @@ def test_the_log_probabilities_of_legal_actions_sum_to_one_and_others_are_marked
     logs = log_probabilities(torch.tensor([[3.0, 1.0, 9.0]]), torch.tensor([[True, True, False]]))
     assert logs[0, :2].exp().sum().item() == pytest.approx(1)
     assert logs[0, 2].item() == 0
+
+
+def test_of_actions_that_the_search_likes_equally_the_network_may_like_any() -> None:
+    tally = Tally()
+    policy = torch.tensor([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 0.0]])  # the last has none to learn
+    batch = {"legal": torch.ones(3, 3, dtype=torch.bool), "policy": policy, "outcome": torch.zeros(3)}
+    tally.add(batch, torch.tensor([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]), torch.zeros(3), {})
+    assert tally.metrics()["policy_agreement"] == 0.5

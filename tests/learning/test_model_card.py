@@ -1,5 +1,6 @@
 """`scripts/model_card.py` keeps a network with a card that says how it was made and what it can do."""
 
+import re
 import runpy
 from pathlib import Path
 
@@ -18,6 +19,7 @@ def test_a_card_tells_how_a_network_was_made_and_what_it_gives_away(
     monkeypatch.setattr("azero.evaluators.weights.resource_directory", lambda name: tmp_path / name)
     run = tmp_path / "run"
     words = ["game=five-stones", *TINY[1:], "matches.games=0", "iterations=2", "minutes=null", "seed=4"]
+    words.append("selfplay.solver_nodes=2")
     train([*words, f"run={run}"])
     script(str(run), "stones", "azero:stones@20")
     network = read_network(tmp_path / "checkpoints" / "stones" / "weights.safetensors")
@@ -27,5 +29,6 @@ def test_a_card_tells_how_a_network_was_made_and_what_it_gives_away(
     command = next(line for line in card.splitlines() if line.startswith("python -m azero.train"))
     assert set(words) <= set(command.split())
     assert "run=" not in command
+    assert re.search(r" positions, [1-9]\d?% of them solved by alpha-beta and the others searched, ", card)
     assert card.count("| all | 8 | ") == 2
     assert "`azero:stones@20`" in card

@@ -34,6 +34,7 @@ from azero.search.mcts import MCTS, Budget
 from azero.search.noise import DirichletNoise, add_root_noise
 from azero.search.puct import PUCT
 from azero.search.result import SearchResult, best_action
+from tests.games.plain import SeenHeap
 from tests.naive.minimax import action_results, better
 
 TTT, C4 = TicTacToe(), Connect4()
@@ -149,17 +150,17 @@ def test_what_is_proven_is_learned_exactly_and_takes_no_more_simulations(rule: A
     assert num_refuted > 20
 
 
-def test_games_are_played_to_their_end_and_know_their_winner() -> None:
+def test_games_are_played_to_their_end_and_know_how_it_went() -> None:
     for game in (TTT, C4):
         for played in play(game):
             state = state_after(game, played.actions)
             assert game.is_terminal(state)
-            outcome = game.outcome(state)
-            assert (played.winner is None) == (outcome == 0)
-            assert played.winner in (None, 1 - game.current_player(state))  # whoever moved last
+            assert played.outcome == {0: 1, 1: -1, None: 0}[winner(game, state)]
+            assert winner(game, state) in (None, 1 - game.current_player(state))  # whoever moved last
 
 
-def test_the_outcome_of_a_sample_is_that_of_the_player_to_move() -> None:
+@pytest.mark.parametrize("outcome", [1, -1, 0, 0.25])
+def test_the_outcome_of_a_sample_is_that_of_the_player_to_move(outcome: float) -> None:
     states = [state_after(TTT, [0, 3, 1, 4, 2][:ply]) for ply in range(5)]
     played = PlayedGame(
         0,
@@ -168,12 +169,26 @@ def test_the_outcome_of_a_sample_is_that_of_the_player_to_move() -> None:
         legal=[np.ones(9, np.bool_)] * 5,
         policies=[np.full(9, 1 / 9, np.float32)] * 5,
         values=[0.0] * 5,
-        winner=0,
+        outcome=outcome,
     )
-    samples = samples_of(TTT, [played])
-    assert samples.outcome.tolist() == [1, -1, 1, -1, 1]
-    played.winner = None
-    assert samples_of(TTT, [played]).outcome.tolist() == [0] * 5
+    assert samples_of(TTT, [played]).outcome.tolist() == [outcome, -outcome, outcome, -outcome, outcome]
+
+
+class SmallStakes(SeenHeap):
+    """A game of which a quarter of a win is the most there is."""
+
+    def outcome(self, state: Any) -> float:
+        return super().outcome(state) / 4
+
+
+def test_a_game_that_ends_in_less_than_a_win_is_learned_as_it_ended() -> None:
+    game = SmallStakes()
+    games = play(game)
+    assert {played.outcome for played in games} == {0.25, -0.25}
+    for played in games:
+        last = state_after(game, played.actions)
+        assert played.outcome == game.outcome(last) * (1 if game.current_player(last) == 0 else -1)
+    assert set(np.abs(samples_of(game, games).outcome)) == {0.25}
 
 
 def test_a_sample_shows_the_network_what_the_search_showed_it() -> None:
@@ -209,7 +224,7 @@ def test_a_game_that_the_solver_sees_through_is_learned_exactly_without_any_sear
             assert policy.sum() == pytest.approx(1)
             assert value == best[0]
         sign = 1 if TTT.current_player(played.states[0]) == 0 else -1
-        assert played.values[0] * sign == {0: 1, 1: -1, None: 0}[played.winner]
+        assert played.values[0] * sign == played.outcome
 
 
 @pytest.mark.parametrize("name", ["othello(size=4)", "dots_and_boxes(rows=1,columns=2)", "nim(heaps=2-3)"])
@@ -224,7 +239,7 @@ def test_solved_values_are_those_of_who_moves_also_after_a_pass_or_where_he_move
             assert value == pytest.approx(best[0])
             assert np.flatnonzero(policy).tolist() == [a for a, r in results.items() if better(r) == better(best)]
             movers.add(game.current_player(state))
-        assert played.winner == winner(game, state_after(game, played.actions))
+        assert played.outcome == {0: 1, 1: -1, None: 0}[winner(game, state_after(game, played.actions))]
     assert movers == {0, 1}
 
 
@@ -282,7 +297,7 @@ def test_a_game_is_kept_as_text_with_its_opening_and_result(tmp_path: Path) -> N
     for record, played in zip(records, games, strict=True):
         assert (record.index, record.players) == (played.number, ("iteration 3", "iteration 3"))
         assert record.num_opening_actions + len(played.states) == len(played.actions)
-        assert record.points == {0: 1, 1: 0, None: 0.5}[played.winner]
+        assert record.points == (1 + played.outcome) / 2
         assert sum(spent.num_moves for spent in record.spent) == len(played.states)
     assert sum(spent.num_simulations for record in records for spent in record.spent) == counts.simulations
 

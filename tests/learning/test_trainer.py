@@ -543,6 +543,7 @@ def test_a_run_that_is_resumed_can_go_on_with_another_search(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     train_command.main([*TINY, "run=mine", "iterations=0"])
+    first = Path("mine/config.yaml").read_text()
     train_command.main(train_command._with_saved_settings(["resume=mine", "search=gumbel", "selfplay.temperature=0.5"]))
     said = capsys.readouterr().err
     for change in (
@@ -551,6 +552,8 @@ def test_a_run_that_is_resumed_can_go_on_with_another_search(
         "selfplay.temperature: 1.0 -> 0.5",
     ):
         assert f"Changed: {change}" in said
+    train_command.main(train_command._with_saved_settings(["resume=mine", "search=puct"]))
+    assert without_place(Path("mine/config.yaml").read_text()) == without_place(first)  # all that came with Gumbel goes
 
 
 @pytest.mark.parametrize(

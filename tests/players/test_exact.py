@@ -12,8 +12,10 @@ from azero.games.game import exact_values
 from azero.games.nim import Nim
 from azero.games.othello import Othello
 from azero.games.tictactoe import TicTacToe
+from azero.players import exact
 from azero.players.exact import Answer, Count, Position, answer, figures, measure, pons_sets, position_sets
 from azero.players.spec import parse_player
+from azero.search.alphabeta import AlphaBeta
 from tests.games.plain import Heap
 from tests.naive.minimax import action_results, better
 
@@ -66,6 +68,25 @@ def test_of_a_large_game_there_are_late_positions_that_alpha_beta_has_solved():
     for position in positions[::30]:
         results = action_results(game, position.state, 20, {})
         assert position.values == {action: value for action, (value, _) in results.items()}
+
+
+def test_late_positions_are_looked_for_until_so_many_are_solved(monkeypatch):
+    monkeypatch.setattr(exact, "_NUM_SOLVED", 20)
+    monkeypatch.setattr(exact, "_MAX_NODES", 60)  # of which few are enough
+    looked = []
+    honest = AlphaBeta.search
+
+    def search(self, *words, **options):
+        found = honest(self, *words, **options)
+        looked.append(bool(found.exact.all()))
+        return found
+
+    monkeypatch.setattr(AlphaBeta, "search", search)
+    [(_, positions)] = position_sets(Othello(size=4))
+    assert len(positions) == 20
+    assert sum(looked[1:]) == 20  # the first search compiles
+    assert looked[-1]
+    assert len(looked) > 25
 
 
 def test_the_six_sets_of_connect_four_are_the_published_ones():

@@ -130,5 +130,7 @@ def test_what_no_player_to_move_can_see_is_refused():
     environment.step(2)
     with pytest.raises(ValueError, match="and by the rules are legal \\[\\]; an observation must be that of"):
         policy(environment.observe("player_2"))
+    with pytest.raises(ValueError, match="a cell of the observation holds stones of both players"):
+        policy(other | {"observation": np.ones_like(other["observation"])})
     with pytest.raises(ValueError, match=re.escape("an observation has the shape (6, 7, 2), not (3, 3, 2)")):
         Policy("connect_four_v3", "random")(other)

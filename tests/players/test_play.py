@@ -323,6 +323,25 @@ def test_a_game_begins_after_the_moves_that_are_given(
     assert "You win: X wins." in said
 
 
+def test_moves_that_are_given_and_taken_back_are_no_opening(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mine.txt"
+    typed = "undo\nundo\n4\nquit\n"
+    played(capsys, monkeypatch, typed, "game=tictactoe", "human", "human", "moves=0 3 1", f"save={path}")
+    [left] = read_records(path, TicTacToe())
+    assert (left.actions, left.num_opening_actions) == ((0, 4), 1)
+
+
+def test_no_game_is_added_to_bare_moves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "bare.txt"
+    path.write_text("03142\n")
+    with pytest.raises(SystemExit, match="2"):
+        play.main(["game=tictactoe", "random", "random", f"save={path}"])
+    assert "bare.txt holds bare moves, to which no other record can be added" in capsys.readouterr().err
+    assert path.read_text() == "03142\n"
+
+
 def test_going_on_needs_a_game_to_go_on_with(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         play.main(["game=tictactoe", "resume=true"])

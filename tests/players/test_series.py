@@ -13,6 +13,7 @@ from azero.players.record import GameRecord, record_text
 from azero.players.series import Pair, open_series
 from azero.players.spec import parse_player
 from azero.players.workers import WorkerError
+from tests.evaluators.networks import random_network
 from tests.games import plain_tictactoe
 
 SETTINGS = MatchSettings(num_games=5, num_opening_moves=1, seed=3, num_workers=1)
@@ -152,6 +153,28 @@ def test_games_of_other_settings_are_not_mixed(
     measured(tmp_path)
     with pytest.raises(ValueError, match=complaint), open_series(tmp_path, game, settings):
         pass
+
+
+def test_games_of_another_network_of_the_same_name_are_not_mixed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, directory = tmp_path / "weights.safetensors", tmp_path / "series"
+    pairs = [(f"network:{path}", "random")]
+    path.write_bytes(random_network(TTT, seed=1).to_bytes())
+    games = measured(directory, pairs)
+    monkeypatch.setattr("azero.evaluators.weights.version", lambda *_: "another version")
+    path.write_bytes(random_network(TTT, seed=1).to_bytes())
+    assert measured(directory, pairs) == games
+    path.write_bytes(random_network(TTT, seed=2).to_bytes())
+    for wanted in (pairs, [("random", "random"), *pairs]):
+        with pytest.raises(ValueError, match=r"the network of network:.* is not the one of its games in .*series"):
+            measured(directory, wanted)
+    measured(directory, [("random", "random")])  # which has none
+    (directory / "games.txt").unlink()
+    assert measured(directory, pairs) != games  # there are none by now that it could be mixed with
+    (directory / "networks.json").write_text("{")
+    with pytest.raises(ValueError, match=r"networks.json cannot be read"):
+        measured(directory, pairs)
 
 
 def test_settings_that_are_lost_are_missed(tmp_path: Path) -> None:

@@ -11,12 +11,13 @@ from azero import sweep
 from azero.config import compose_settings
 from azero.games.tictactoe import TicTacToe
 from azero.players.plots import draw_sweep
-from azero.players.points import Template, measured, seconds_per_move, simulations_per_second
+from azero.players.points import Template, measured
 from azero.players.rating import Score
 from azero.players.record import GameRecord, Spent, read_records
 from azero.players.spec import parse_player
 from azero.resources import resource_directory
 from azero.sweep import SweepSettings
+from tests.evaluators.networks import random_network
 
 ROOT = Path(__file__).parents[2]
 SWEEPS = sorted(path.stem for path in (resource_directory("configs") / "sweep").glob("*.yaml"))
@@ -57,9 +58,47 @@ def test_against_itself_a_player_has_the_first_seat_in_every_game() -> None:
     assert point.spent == Spent(36, 200, 2.004)
 
 
+def test_a_player_against_its_like_has_each_seat_in_half_of_the_games() -> None:
+    point = measured(Template("a", "a"), "", [game(0, 1), game(1, 1), game(2, 0.5), game(3, 0)])
+    assert (point.as_first, point.as_second, point.score) == (Score(1, 1, 0), Score(1, 0, 1), Score(2, 1, 1))
+
+
+def test_games_without_a_result_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    sweep.main([*QUICK, "uct:{}", "values=[5]", "opponents=[random,self]", "max_moves=4"])
+    said = capsys.readouterr().out
+    assert said.count(" uct:5: 10 games more were cut short; they do not count\n") == 2
+    assert said.count(" - ") == 4
+
+
+def test_games_that_a_player_plays_twice_against_itself_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    sweep.main([*QUICK, "uct:{}", "values=[5]", "opponents=[self]", "num_opening_moves=8"])  # one move is left
+    assert " uct:5: only 5 different games among 10\n" in capsys.readouterr().out
+
+
+def test_a_sweep_that_has_all_its_games_is_refused_if_the_network_is_another(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "weights.safetensors"
+    words = [*QUICK, "uct:{}", "values=[5]", f"opponents=['network:{path}']", "num_opening_moves=1"]
+    path.write_bytes(random_network(TicTacToe(), seed=1).to_bytes())
+    sweep.main(words)
+    capsys.readouterr()
+    path.write_bytes(random_network(TicTacToe(), seed=2).to_bytes())
+    with pytest.raises(SystemExit, match="2"):
+        sweep.main(words)
+    said = capsys.readouterr()
+    assert "is not the one of its games in" in said.err
+    assert said.out == ""
+
+
 def test_time_and_speed_are_means_and_0_where_there_is_nothing_to_count() -> None:
-    assert (seconds_per_move(Spent(20, 200, 2)), simulations_per_second(Spent(20, 200, 2))) == (0.1, 100)
-    assert (seconds_per_move(Spent()), simulations_per_second(Spent(3, 0, 0.0))) == (0, 0)
+    spent = Spent(20, 200, 2)
+    assert (spent.seconds_per_move, spent.simulations_per_move, spent.simulations_per_second) == (0.1, 10, 100)
+    assert (Spent().seconds_per_move, Spent().simulations_per_move, Spent(3, 0, 0.0).simulations_per_second) == (
+        0,
+        0,
+        0,
+    )
 
 
 def test_a_sweep_measures_each_value_against_each_opponent(capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,6 +142,7 @@ def test_the_same_command_goes_on_to_the_same_results(capsys: pytest.CaptureFixt
         ("uct:{} values=[10,x]", "player 'uct:x': "),
         ("uct:{} values=[10] opponents=[utc:10]", "did you mean 'uct'?"),
         ("uct:{} values=[10] opponents=[human]", "azero.play"),
+        ("uct:{} values=[10] opponents=[random,azero:nosuch@10]", "nosuch does not exist"),
         ("uct:{} values=[10] name=../up", "name must be of letters, digits, dots and dashes, not '../up'"),
         ("uct:{} values=[10] num_games=100000000", "num_games must be at most 1000000"),
         ("uct:{} values=[10] sweep=simulation", "did you mean 'simulations'?"),

@@ -18,6 +18,14 @@ def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.chdir(tmp_path)
 
 
+def test_games_without_a_result_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    tune.main(["game=tictactoe", "uct:5,c={1,2}", "num_games=40", "confirm_games=4", "num_workers=1", "max_moves=4"])
+    said = capsys.readouterr().out
+    assert re.search(r"^ \d+ games were cut short; here they count as drawn$", said, re.M)
+    assert "in 4 new games, " in said
+    assert " of them distinct, 4 cut short, which do not count: not shown to differ\n" in said
+
+
 @pytest.mark.compiled
 def test_candidates_race_and_the_best_is_measured_by_new_games(capsys: pytest.CaptureFixture[str]) -> None:
     tune.main(RACE)
@@ -78,6 +86,7 @@ def test_an_interrupt_shows_the_race_so_far(
         ("uct:10", "name two candidates or more, as in: python -m azero.tune"),
         ("uct:{1,2}", "default=PLAYER"),
         ("uct:9,c={1,x}", "c must be a number"),
+        ("uct:9,rave={1,2},grave=5", "grave needs rave, the equivalence parameter; an example is uct:1000; it is the"),
         ("uct:9,c={1,2} default=human", "azero.play"),
         ("uct:9,c={1,2} confirm_games=7", "confirm_games must be even"),
         ("uct:9,c={1,2} error=2", "error must be a probability"),

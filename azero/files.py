@@ -1,9 +1,16 @@
-"""Files that survive a kill or a power cut: either the old contents or the new, never half of one."""
+"""Files that survive a kill or a power cut: either the old contents or the new, never half of one; and a lock."""
 
 import hashlib
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None  # type: ignore[assignment]
 
 
 def write_durably(path: Path, contents: bytes) -> None:
@@ -78,3 +85,18 @@ def check_contents(path: Path, sha256: str | None) -> str:
     if sha256 not in (None, found):
         raise ValueError(f"{path.name} is not what was written")
     return found
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Keep other processes out of a directory; the system opens the lock when this one ends, however it does.
+
+    Raises ValueError if another process has locked it.
+    """
+    with (directory / ".lock").open("w") as file:
+        if fcntl:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ValueError(f"another process is at work in {directory}") from None
+        yield

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from azero.learning.files import write_durably
+from azero.files import write_durably
 
 
 @contextmanager
