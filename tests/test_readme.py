@@ -88,8 +88,8 @@ def test_what_the_readme_says_of_the_network_that_comes_with_azero_is_what_its_c
     assert f"loses value with 600 simulations in {first} and {last} % of the six sets" in " ".join(README.split())
 
 
-def test_the_readme_holds_the_two_commands_to_install_and_run() -> None:
-    assert [block.argument for block in BLOCKS if block.how == "ci"] == ["train", "test"]
+def test_the_readme_holds_the_commands_to_install_and_run() -> None:
+    assert [block.argument for block in BLOCKS if block.how == "ci"] == ["install", "train", "test"]
 
 
 def test_every_file_that_the_readme_names_exists() -> None:
