@@ -19,7 +19,7 @@ import numpy as np
 
 from azero import train
 from azero.evaluators.evaluator import Evaluation
-from azero.evaluators.network import _OnnxRunner
+from azero.evaluators.onnx_runner import OnnxRunner
 
 Hook = Callable[[], Any]
 
@@ -94,14 +94,14 @@ def die_amid_a_write(phase: str, iteration: int) -> None:
 
 def evaluator(answer: Callable[[Evaluation], Evaluation], after: int = 30) -> None:
     """Let the network answer otherwise, beginning with a call."""
-    honest, calls = _OnnxRunner.__call__, []
+    honest, calls = OnnxRunner.__call__, []
 
     def run(self: Any, *inputs: Any) -> Evaluation:
         calls.append(1)
         given = Evaluation(*honest(self, *inputs))
         return answer(given) if len(calls) >= after else given
 
-    runner: Any = _OnnxRunner
+    runner: Any = OnnxRunner
     runner.__call__ = run
 
 

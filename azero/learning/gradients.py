@@ -32,6 +32,14 @@ class Gradient(NamedTuple):
     values: Tensor  # [B]
 
 
+def computes_in_bfloat16(device: str) -> bool:
+    """Whether the processor, or the graphics card, has products of bfloat16; without, they are slower than others."""
+    if device != "cpu":
+        return bool(torch.cuda.is_bf16_supported())
+    capabilities = torch.cpu.get_capabilities()
+    return any(capabilities.get(name, False) for name in ("avx512_bf16", "amx_bf16"))
+
+
 @contextmanager
 def training_threads(num_threads: int) -> Iterator[Executor]:
     """Threads for `batch_gradient`, one for each core if `num_threads` is 0. PyTorch uses no others meanwhile."""
@@ -53,14 +61,19 @@ def modules_for(module: ResNet, batch_size: int) -> list[ResNet]:
 
 
 def batch_gradient(
-    pool: Executor, modules: Sequence[ResNet], batch: dict[str, Tensor], value_weight: float
+    pool: Executor, modules: Sequence[ResNet], batch: dict[str, Tensor], value_weight: float, bfloat16: bool = False
 ) -> Gradient:
-    """The gradient at a batch: the arrays of `Samples` by name, and "target", the value to be learned."""
+    """The gradient at a batch: the arrays of `Samples` by name, and "target", the value to be learned.
+
+    With `bfloat16` the module's products are of such numbers; the losses and the gradients are in float32 all the same.
+    """
     num_samples = len(batch["target"])
     num_policies = int((batch["policy"].sum(1) > 0).sum().clamp(min=1))
 
     def part_gradient(module: ResNet, part: dict[str, Tensor]) -> Gradient:
-        logits, values = module(part["observations"].contiguous(memory_format=torch.channels_last))
+        observations = part["observations"].contiguous(memory_format=torch.channels_last)
+        with torch.autocast(observations.device.type, torch.bfloat16, enabled=bfloat16):
+            logits, values = (output.float() for output in module(observations))
         policy_loss = policy_losses(logits, part["legal"], part["policy"]).sum() / num_policies
         value_loss = ((values - part["target"]) ** 2).sum() / num_samples
         gradients = torch.autograd.grad(policy_loss + value_weight * value_loss, list(module.parameters()))

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from azero.evaluators.network import check_device
 from azero.evaluators.weights import Network, NetworkSettings, Weights
 from azero.games.game import Game
-from azero.learning.gradients import batch_gradient, modules_for, training_threads
+from azero.learning.gradients import batch_gradient, computes_in_bfloat16, modules_for, training_threads
 from azero.learning.losses import Tally
 from azero.learning.network import ResNet, arrays_of, tensors_of
 from azero.learning.replay import Replay
@@ -42,6 +42,7 @@ class LearnerSettings:
     value_weight: float = 1.0  # of the value loss beside the policy loss, >= 0; AlphaZero: 1
     q_weight: float = 0.5  # share of the search's value in the value target, 0 to 1, the rest is the game's outcome
     averaging: float = 0.99  # of the weights played with, over about 1 / (1 - averaging) gradient steps; 0 to below 1
+    bfloat16: bool = False  # in gradient steps, where the processor has products of it: half again as fast
     threads: int = 0  # for gradient steps on the CPU, each at work on up to 128 samples; 0: one for each core
 
     def __post_init__(self) -> None:
@@ -86,6 +87,7 @@ class Learner:
             torch.manual_seed(seed)
             module = ResNet(game.observation_shape, game.num_actions, network)
         self._module: ResNet = cast(Any, module).to(device, memory_format=torch.channels_last)  # a fifth faster
+        self._bfloat16 = settings.bfloat16 and computes_in_bfloat16(device)
         self._modules = modules_for(self._module, settings.batch_size)
         self._average = {name: tensor.clone() for name, tensor in self._module.state_dict().items()}
         self._optimizer = _optimizer(self._module, settings)
@@ -164,7 +166,7 @@ class Learner:
         settings = self.settings
         batch = {name: torch.from_numpy(array).to(self.device) for name, array in samples.arrays().items()}
         batch["target"] = torch.lerp(batch["outcome"], batch["value"], settings.q_weight)
-        result = batch_gradient(pool, self._modules, batch, settings.value_weight)
+        result = batch_gradient(pool, self._modules, batch, settings.value_weight, self._bfloat16)
         for parameter, gradient in zip(self._module.parameters(), result.gradients, strict=True):
             parameter.grad = gradient
         norm = nn.utils.clip_grad_norm_(self._module.parameters(), settings.max_gradient_norm)

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from azero.evaluators.network import TorchOperators, forward
+from azero.evaluators.layers import forward
+from azero.evaluators.network import TorchOperators
 from azero.evaluators.weights import BATCH_NORM_EPSILON, NetworkSettings, Weights, layer_shapes
 
 
 class ResNet(nn.ModuleDict, TorchOperators):
-    """The layers of `azero.evaluators.network.forward`, by name, with batch norm after each convolution.
+    """The layers of `azero.evaluators.layers.forward`, by name, with batch norm after each convolution.
 
     Fresh from the generator of PyTorch, it gives every action the same logit and every state the value 0: the last
     layer of each head starts at zero, so that the first games are played without prejudice.

@@ -55,6 +55,7 @@ class SelfPlaySettings:
     # States in which alpha-beta tries to solve a position before its search, >= 0; where it fails, it is asked again
     # after four plies.
     solver_nodes: int = 0
+    int8: bool = False  # the network computes in integers of 8 bits, twice as fast or more on the CPU, a little off
     records: bool = False  # keep each iteration's games as text too, in the run's directory `games`
     noise: DirichletNoise = field(default_factory=DirichletNoise)  # exploration at the root
 

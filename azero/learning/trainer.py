@@ -5,6 +5,7 @@ is random in iteration i comes from the seed and i, so a run that was stopped go
 things follow the clock: how many iterations `minutes` allow, and a learning rate that falls towards that limit.
 """
 
+import itertools
 import time
 import warnings
 from collections.abc import Callable, Hashable
@@ -20,7 +21,8 @@ from azero.evaluators.network import NetworkEvaluator
 from azero.evaluators.rollout import RolloutEvaluator
 from azero.evaluators.weights import Network, NetworkSettings
 from azero.files import write_durably
-from azero.games.game import Game
+from azero.games.check import random_states
+from azero.games.game import FloatArray, Game
 from azero.learning.checkpoint import REPLAY_DIRECTORY, Checkpoint, load_latest, save_checkpoint
 from azero.learning.cores import num_cores
 from azero.learning.learner import Learner, LearnerSettings
@@ -37,7 +39,8 @@ from azero.search.mcts import MCTS, Budget
 
 S = TypeVar("S", bound=Hashable)
 
-_SELF_PLAY, _LEARNING, _MATCHES = 0, 1, 2  # counters of the seed's stream
+_SELF_PLAY, _LEARNING, _MATCHES, _CALIBRATION = 0, 1, 2, 3  # counters of the seed's stream
+_NUM_CALIBRATED = 256  # states of random games
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,8 @@ class TrainingSettings:
             raise ValueError(f"seed must be below 2**63, got {self.seed}")
         if self.device not in ("cpu", "cuda"):
             raise ValueError(f"device is cpu or cuda, not {self.device!r}")
+        if self.selfplay.int8 and self.device != "cpu":
+            raise ValueError("selfplay.int8 is for device=cpu: a graphics card computes in floats")
         noise = self.selfplay.noise
         if self.search.rule == "gumbel" and (noise.weight, noise.temperature) != (0, 1):
             raise ValueError(
@@ -137,6 +142,7 @@ class Trainer(Generic[S]):
             if settings.matches.positions
             else []
         )
+        self._calibration = self._random_observations() if settings.selfplay.int8 else None
         self._replay = Replay(game, settings.replay, directory / REPLAY_DIRECTORY)
         self._learner = Learner(game, settings.network, settings.learner, settings.seed, settings.device)
         checkpoint = load_latest(directory)
@@ -172,6 +178,13 @@ class Trainer(Generic[S]):
                 self.watcher.on_iteration(iteration, metrics)
                 started += time.monotonic() - before
 
+    def _random_observations(self) -> FloatArray:
+        """What the network sees of some random games, by which its integers find their ranges."""
+        game, stream = self.game, draw(self._stream, _CALIBRATION)
+        games = (random_states(game, draw(stream, number)) for number in itertools.count())
+        unfinished = (state for states in games for state in states if not game.is_terminal(state))
+        return game.observations(list(itertools.islice(unfinished, _NUM_CALIBRATED)))
+
     def _progress(self, iteration: int, more_seconds: float = 0.0) -> float:
         """How much of the run is done after an iteration, from 0 to 1 and beyond, by the limit that is nearest."""
         settings = self.settings
@@ -182,7 +195,7 @@ class Trainer(Generic[S]):
 
     def _play(self, network: Network, iteration: int) -> tuple[list[PlayedGame[S]], dict[str, float]]:
         settings, selfplay = self.settings, self.settings.selfplay
-        cache = CachedEvaluator(NetworkEvaluator(network, settings.device), settings.cache)
+        cache = CachedEvaluator(NetworkEvaluator(network, settings.device, self._calibration), settings.cache)
         evaluator: Evaluator = cache
         if iteration <= settings.rollout_iterations:  # rollouts differ each time, so they are not cached
             selfplay = replace(selfplay, simulations=settings.rollout_simulations)

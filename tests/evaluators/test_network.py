@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from azero.evaluators.evaluator import EvaluatorError, checked
-from azero.evaluators.network import NetworkEvaluator, _OnnxRunner, _TorchRunner, check_device, load_network
-from azero.evaluators.weights import Network, NetworkSettings
+from azero.evaluators.network import NetworkEvaluator, _TorchRunner, check_device, load_network
+from azero.evaluators.onnx_runner import OnnxRunner
+from azero.evaluators.weights import Network, NetworkSettings, find_network
 from azero.games import load_game
 from azero.games.batch import StateBatch, batch_of
 from azero.games.compiled import PackedStates
@@ -78,10 +79,52 @@ def test_a_gpu_gives_the_cpus_answers() -> None:
     np.testing.assert_allclose(found.value, expected.value, atol=1e-3)
 
 
-@pytest.mark.parametrize("size", [SMALL, NetworkSettings(channels=32, blocks=3)], ids=str)
-def test_a_state_gets_the_same_bits_alone_and_anywhere_in_any_batch(size: NetworkSettings) -> None:
+@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_in_integers_the_network_says_nearly_the_same(game: Game[Any], size: NetworkSettings) -> None:
+    network, calibration = random_network(game, size), game.observations(random_states(game, 100, seed=1))
+    batch = batch_of(game, random_states(game, 200))
+    policy, value = NetworkEvaluator(network, calibration=calibration).evaluate(batch)
+    expected_policy, expected_value = NetworkEvaluator(network).evaluate(batch)
+    assert 0 < np.sqrt(np.mean((value - expected_value) ** 2)) < 0.03
+    assert 0 < np.abs(policy - expected_policy).sum(1).mean() < 0.1
+
+
+def test_in_integers_the_network_that_comes_with_azero_likes_the_same_actions() -> None:
     game = Connect4()
-    evaluator, states = NetworkEvaluator(random_network(game, size)), random_states(game, 128)
+    network, calibration = find_network("connect4"), game.observations(random_states(game, 256, seed=1))
+    batch = batch_of(game, random_states(game, 1000))
+    policy, value = NetworkEvaluator(network, calibration=calibration).evaluate(batch)
+    expected_policy, expected_value = NetworkEvaluator(network).evaluate(batch)
+    assert np.mean(policy.argmax(1) == expected_policy.argmax(1)) > 0.96
+    assert np.sqrt(np.mean((value - expected_value) ** 2)) < 0.04
+
+
+def test_integers_stand_for_numbers_of_any_range() -> None:
+    game = Connect4()
+    batch = batch_of(game, random_states(game, 100))
+    observations = game.observations(batch.states)
+    for scale in (0.0, 1e-3, 1e3):
+        network = random_network(game)
+        weights = {name: array * np.float32(scale) for name, array in network.weights.items() if "conv.weight" in name}
+        network = Network(**{**vars(network), "weights": network.weights | weights})
+        value = NetworkEvaluator(network, calibration=observations).evaluate(batch).value
+        assert np.abs(value - NetworkEvaluator(network).evaluate(batch).value).mean() < 0.1
+
+
+def test_a_graphics_card_does_not_compute_in_integers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("azero.evaluators.network.check_device", lambda device: None)
+    with pytest.raises(ValueError, match="only on the CPU does a network compute in integers, not on cuda"):
+        NetworkEvaluator(random_network(TicTacToe()), "cuda", np.zeros((1, 2, 3, 3), np.float32))
+
+
+@pytest.mark.parametrize("in_integers", [False, True])
+@pytest.mark.parametrize("size", [SMALL, NetworkSettings(channels=32, blocks=3)], ids=str)
+def test_a_state_gets_the_same_bits_alone_and_anywhere_in_any_batch(size: NetworkSettings, in_integers: bool) -> None:
+    game = Connect4()
+    states = random_states(game, 128)
+    calibration = game.observations(states[:64]) if in_integers else None
+    evaluator = NetworkEvaluator(random_network(game, size), calibration=calibration)
     alone = [evaluator.evaluate(batch_of(game, [state])) for state in states]
     policies, values = np.concatenate([a.policy for a in alone]), np.concatenate([a.value for a in alone])
     for number in (2, 3, 5, 8, 13, 16, 31, 64, 100, 128):
@@ -179,6 +222,6 @@ def test_a_runtime_that_fails_is_told_in_one_line(monkeypatch: pytest.MonkeyPatc
         raise RuntimeError("no memory\nat all")
 
     evaluator = NetworkEvaluator(random_network(TicTacToe()))
-    monkeypatch.setattr(_OnnxRunner, "__call__", fail)
+    monkeypatch.setattr(OnnxRunner, "__call__", fail)
     with pytest.raises(EvaluatorError, match=r"could not be evaluated \(RuntimeError: no memory\)$"):
         evaluator.evaluate(batch_of(TicTacToe(), random_states(TicTacToe(), 2)))

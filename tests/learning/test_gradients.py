@@ -33,9 +33,9 @@ def batch_of(number: int) -> dict[str, Tensor]:
     return batch | {"target": batch["outcome"]}
 
 
-def in_parts(module: ResNet, batch: dict[str, Tensor], threads: int) -> Gradient:
+def in_parts(module: ResNet, batch: dict[str, Tensor], threads: int, bfloat16: bool = False) -> Gradient:
     with training_threads(threads) as pool:
-        return batch_gradient(pool, modules_for(module, len(batch["target"])), batch, VALUE_WEIGHT)
+        return batch_gradient(pool, modules_for(module, len(batch["target"])), batch, VALUE_WEIGHT, bfloat16)
 
 
 def same(a: Gradient, b: Gradient, **tolerance: Any) -> None:
@@ -43,11 +43,22 @@ def same(a: Gradient, b: Gradient, **tolerance: Any) -> None:
         torch.testing.assert_close(x, y, **tolerance)
 
 
+@pytest.mark.parametrize("bfloat16", [False, True])
 @pytest.mark.parametrize("size", [1, 100, 128, 129, 300])
-def test_the_number_of_threads_does_not_change_a_bit(size: int) -> None:
+def test_the_number_of_threads_does_not_change_a_bit(size: int, bfloat16: bool) -> None:
     module, batch = random_module(), batch_of(size)
     for threads in (2, 3):
-        same(in_parts(module, batch, threads), in_parts(module, batch, 1), rtol=0, atol=0)
+        same(in_parts(module, batch, threads, bfloat16), in_parts(module, batch, 1, bfloat16), rtol=0, atol=0)
+
+
+def test_a_gradient_by_products_of_bfloat16_points_the_same_way() -> None:
+    batch = batch_of(300)
+    exact, coarse = (in_parts(random_module(), batch, 2, bfloat16) for bfloat16 in (False, True))
+    assert {gradient.dtype for gradient in coarse.gradients} == {torch.float32}
+    one, other = (torch.cat([x.flatten() for x in found.gradients]) for found in (exact, coarse))
+    assert not torch.equal(one, other)
+    assert torch.nn.functional.cosine_similarity(one, other, dim=0) > 0.99
+    torch.testing.assert_close(coarse.value_loss, exact.value_loss, rtol=0.02, atol=0)
 
 
 def test_the_parts_add_up_to_the_gradient_of_the_mean_losses_over_the_batch() -> None:

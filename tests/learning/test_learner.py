@@ -64,6 +64,15 @@ def test_the_same_seed_and_samples_give_the_same_bits_and_another_seed_others(re
     assert differing(everything(runs[0]), everything(runs[2])) != set()
 
 
+def test_bfloat16_is_for_processors_that_have_products_of_it(replay: Replay, monkeypatch: pytest.MonkeyPatch) -> None:
+    for has_it in (False, True):
+        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda has_it=has_it: {"avx512_bf16": has_it})
+        exact, other = learner(), learner(bfloat16=True)
+        for one in (exact, other):
+            one.learn(replay, 3, stream=7)
+        assert bool(differing(everything(exact), everything(other))) == has_it
+
+
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
 def test_a_restored_learner_goes_on_to_the_bit(replay: Replay, optimizer: str) -> None:
     straight = learner(optimizer=optimizer, warmup_steps=10)

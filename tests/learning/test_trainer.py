@@ -127,6 +127,7 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(tmp_path: Path, ph
         ["search=gumbel"],
         ["search=gumbel", "selfplay.proven_values=true"],
         ["selfplay.proven_values=true"],
+        ["selfplay.int8=true", "learner.bfloat16=true"],
         ["search.forced_visits=2", "search.root_fpu_value=-1", "selfplay.noise.temperature=1.25"],
     ],
 )
