@@ -278,7 +278,6 @@ class _Walk(Generic[S]):
         else:
             self._head("EXPAND", f"nothing: the state after {self._actions(leaf)} is in the tree already")
         print(game.state_text(leaf.state))
-        edges = view(self._forest).edges(leaf)
         if game.is_terminal(leaf.state):
             print(f"no edges: the game is over, {result_text(game, leaf.state)}")
             self._head("SIMULATE", f"nothing: the result is {value} for {mover}, who would be next to move")
@@ -286,6 +285,7 @@ class _Walk(Generic[S]):
             self._head("SIMULATE", f"nothing: it is proven, {leaf.proof.text()} for {mover}, who is to move")
         else:
             if simulation.is_new:
+                edges = view(self._forest).edges(leaf)
                 priors = ", ".join(f"{game.action_text(edge.action)} ({edge.prior:.2f})" for edge in edges)
                 print(f"{mover} to move; new edges with their priors: {priors}")
             self._head("SIMULATE", f"{self._evaluator}: {value} for {mover}, who is to move")

@@ -118,7 +118,8 @@ class Series:
         kept = _read_dict(path) if path.exists() else {}
         have_games = {name for pair, games in self._records.items() if games for name in pair}
         places = {name: place for name in players if (place := parse_player(name).network) is not None}
-        found = {name: _network_digest(place) for name, place in places.items()}
+        digests = {place: _network_digest(place) for place in set(places.values())}  # many players may share one
+        found = {name: digests[place] for name, place in places.items()}
         for name in found.keys() & kept.keys() & have_games:
             if kept[name] != found[name]:
                 raise ValueError(

@@ -1,5 +1,6 @@
 """Compiled games: packed states, batches, and what keeps one game's rules from being taken for another's."""
 
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -8,6 +9,7 @@ import pytest
 
 from azero._jit import dispatched, kernel, pack
 from azero.evaluators.rollout import RolloutEvaluator
+from azero.games import load_game
 from azero.games.batch import batch_of
 from azero.games.compiled import CompiledGame, PackedStates, canonical, write_key, write_legal_actions
 from azero.games.connect4 import Connect4
@@ -17,7 +19,7 @@ from azero.search.forest import SearchOptions
 from azero.search.mcts import MCTS, Budget
 from azero.search.uct import UCT
 from tests.games.plain import Heap
-from tests.games.playing import random_game, states_along
+from tests.games.playing import ALL_GAMES, random_game, states_along
 
 GAME = Connect4()
 STATES = list(states_along(GAME, random_game(GAME, 1)))[:-1]
@@ -231,3 +233,12 @@ def test_a_state_without_a_shorter_key_is_known_by_its_fields():
     state, key = Connect4().initial_state(), np.ones(4, np.int64)
     write_key(object(), state, key)
     assert key.tolist() == list(state)
+
+
+@pytest.mark.parametrize("game", [*ALL_GAMES, load_game("nim(heaps=3-1-2-1-2-1)")], ids=lambda game: game.name)
+def test_in_every_game_all_images_of_a_state_have_one_canonical_image_among_them(game):
+    for state in islice(states_along(game, random_game(game, seed=5)), 30):
+        images = {state, *(symmetry.state(state) for symmetry in game.symmetries())}
+        canonicals = {canonical(game.rules, image) for image in images}
+        assert canonicals <= images
+        assert len(canonicals) == 1 or canonicals == images  # a game that has no canonical image tells none apart

@@ -35,6 +35,7 @@ from azero.search.noise import DirichletNoise, add_root_noise
 from azero.search.puct import PUCT
 from azero.search.result import SearchResult, best_action
 from tests.games.plain import SeenHeap
+from tests.games.playing import ALL_GAMES
 from tests.naive.minimax import action_results, better
 
 TTT, C4 = TicTacToe(), Connect4()
@@ -172,6 +173,17 @@ def test_the_outcome_of_a_sample_is_that_of_the_player_to_move(outcome: float) -
         outcome=outcome,
     )
     assert samples_of(TTT, [played]).outcome.tolist() == [outcome, -outcome, outcome, -outcome, outcome]
+
+
+@pytest.mark.parametrize("game", ALL_GAMES, ids=lambda game: game.name)
+def test_in_every_game_each_mover_learns_how_it_ended_for_him(game: Any) -> None:
+    games = play(game, games=2, simulations=2, random_plies=6)
+    expected = []
+    for played in games:
+        won_by = winner(game, state_after(game, played.actions))
+        movers = [game.current_player(state) for state in played.states]
+        expected += [0 if won_by is None else 1 if won_by == mover else -1 for mover in movers]
+    assert samples_of(game, games).outcome.tolist() == expected
 
 
 class SmallStakes(SeenHeap):
