@@ -73,3 +73,9 @@ def test_what_makes_no_sense_is_refused_in_one_sentence(options: dict[str, Any],
 def test_gumbel_with_other_noise_is_refused(words: list[str]) -> None:
     with pytest.raises(ValueError, match=r"noise of its own.*selfplay.noise.weight=0 .*or search=gumbel"):
         settings(*words)
+
+
+def test_integers_are_for_the_cpu() -> None:
+    assert settings("selfplay.int8=true").selfplay.int8
+    with pytest.raises(ValueError, match=r"selfplay\.int8 is for device=cpu"):
+        settings("selfplay.int8=true", "device=cuda")
