@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-_MIN_WIDTH = 96  # of tables
+_MIN_WIDTH = 108  # of tables: the widest of `azero.evaluate`
 
 
 def progress_bar() -> Progress:
@@ -26,7 +26,7 @@ def report_console() -> Console:
 def text_table(first: str, *others: str) -> Table:
     """An empty table with one column for names and others for numbers, which stand to the right."""
     table = Table(box=None, header_style="dim", padding=(0, 1))
-    table.add_column(first)
+    table.add_column(first, overflow="fold")  # a name cut short may be another's
     for header in others:
         table.add_column(header, justify="right", no_wrap=True)
     return table
