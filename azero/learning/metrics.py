@@ -160,7 +160,7 @@ def policy_figure(game: Game[Any], played: PlayedGame[Any], evaluator: Evaluator
 def selfplay_metrics(
     games: list[PlayedGame[Any]], counts: SelfPlayCounts, cache: CachedEvaluator, seconds: float
 ) -> dict[str, float]:
-    """How the games of an iteration went, and what they took.
+    """How the games of an iteration came out, as far as their first states could know, and what they took.
 
     Of all positions: the share that was solved without a search. Of all leaves of the searches: the share that ended in
     finished games, or was proven by a look ahead, and the share whose evaluation was remembered. With several threads
@@ -169,9 +169,9 @@ def selfplay_metrics(
     num_leaves = counts.simulations + counts.positions - counts.solved  # each search evaluates its root besides
     evaluated = cache.num_evaluations if cache.num_requests else counts.evaluations
     return {
-        "selfplay/first_player_wins": sum(game.outcome > 0 for game in games) / len(games),
-        "selfplay/draws": sum(game.outcome == 0 for game in games) / len(games),
-        "selfplay/second_player_wins": sum(game.outcome < 0 for game in games) / len(games),
+        "selfplay/first_player_wins": sum(game.outcomes[0] > 0 for game in games) / len(games),
+        "selfplay/draws": sum(game.outcomes[0] == 0 for game in games) / len(games),
+        "selfplay/second_player_wins": sum(game.outcomes[0] < 0 for game in games) / len(games),
         "selfplay/game_length": float(np.mean([len(game.actions) for game in games])),
         "selfplay/distinct_games": len({tuple(game.actions) for game in games}) / len(games),
         "selfplay/solved_share": counts.solved / counts.positions,

@@ -32,7 +32,8 @@ S = TypeVar("S", bound=Hashable)
 
 _SECONDS_BETWEEN_CALLS = 0.1
 _OPENING = 1 << 42  # counters in a game's stream, beyond those of its plies
-_SOLVED = 1 << 42  # a counter in a search's stream, beyond those of its simulations
+_SOLVED = 1 << 42  # counters in a search's stream, beyond those of its simulations
+_WHOLE = 1 << 30  # a share is drawn in parts of this
 _SOLVER_TABLE = 1 << 16  # entries, 4 MB
 _PLIES_BETWEEN_TRIES = 4  # of the solver where it fails; at every ply, half of self-play's time went into such tries
 
@@ -55,6 +56,9 @@ class SelfPlaySettings:
     # States in which alpha-beta tries to solve a position before its search, >= 0; where it fails, it is asked again
     # after four plies.
     solver_nodes: int = 0
+    # Share of random actions where alpha-beta has solved the position, for variety, 0 to 1: what is learned of it and
+    # of those before it is its result, whatever the game comes to.
+    solved_epsilon: float = 0.0
     int8: bool = False  # the network computes in integers of 8 bits, twice as fast or more on the CPU, a little off
     records: bool = False  # keep each iteration's games as text too, in the run's directory `games`
     noise: DirichletNoise = field(default_factory=DirichletNoise)  # exploration at the root
@@ -68,6 +72,8 @@ class SelfPlaySettings:
         for name, limit in least.items():
             if not getattr(self, name) >= limit:
                 raise ValueError(f"selfplay.{name} must be at least {limit}, got {getattr(self, name)}")
+        if not 0 <= self.solved_epsilon <= 1:
+            raise ValueError(f"selfplay.solved_epsilon must be from 0 to 1, got {self.solved_epsilon}")
 
     def num_threads(self) -> int:
         """The threads that play."""
@@ -85,7 +91,7 @@ class PlayedGame(Generic[S]):
     policies: list[FloatArray] = field(default_factory=list)  # float32[A] each: improved by the search, or perfect
     values: list[float] = field(default_factory=list)  # the roots' values for their players to move
     simulations: list[int] = field(default_factory=list)  # of the search of each state; 0 where it was solved
-    outcome: float = 0.0  # of the finished game for player 0, in [-1, 1]
+    outcomes: list[float] = field(default_factory=list)  # of the finished game, one for each state; see `end`
 
     def add(
         self, state: S, legal: IntArray, policy: FloatArray, value: float, num_simulations: int, action: int
@@ -99,6 +105,13 @@ class PlayedGame(Generic[S]):
         self.values.append(value)
         self.simulations.append(num_simulations)
         self.actions.append(action)
+
+    def end(self, game: Game[S], outcome: float) -> None:
+        """Note how the game came out for player 0, in [-1, 1]: where a later state was known exactly, as it says."""
+        for i in reversed(range(len(self.states))):
+            if self.simulations[i] == 0:
+                outcome = self.values[i] if game.current_player(self.states[i]) == 0 else -self.values[i]
+            self.outcomes.insert(0, outcome)
 
 
 @dataclass
@@ -263,7 +276,7 @@ class _Worker(Generic[S]):
                     return
                 state = self.start_game(b, number)
             elif solution := self.try_to_solve(b, state):
-                state = self.act_perfectly(b, state, solution)
+                state = self.act_solved(b, state, solution)
             else:
                 self.forest.set_root(b, state, self.search_stream(b))
                 return
@@ -271,17 +284,19 @@ class _Worker(Generic[S]):
     def finish(self, b: int, state: S) -> None:
         """End the game in tree b with its last state."""
         played = self.games.pop(b)
-        played.outcome = self.game.outcome(state) * (1 if self.game.current_player(state) == 0 else -1)
+        played.end(self.game, self.game.outcome(state) * (1 if self.game.current_player(state) == 0 else -1))
         self.finished.append(played)
         if self.watcher:
             self.watcher.on_step()
 
-    def act_perfectly(self, b: int, state: S, solution: Solution) -> S:
-        """Choose any of the best actions of a solved state in tree b; returns the state after it."""
-        best = solution.best_actions
+    def act_solved(self, b: int, state: S, solution: Solution) -> S:
+        """Choose an action in a solved state in tree b, the best or, for variety, any; returns the state after it."""
+        best, stream = solution.best_actions, self.search_stream(b)
         policy = np.zeros(self.game.num_actions, np.float32)
         policy[list(best)] = 1 / len(best)
-        action = best[below(draw(self.search_stream(b), _SOLVED), len(best))]
+        varies = below(draw(stream, _SOLVED + 1), _WHOLE) < self.settings.solved_epsilon * _WHOLE
+        candidates = solution.actions.tolist() if varies else best
+        action = candidates[below(draw(stream, _SOLVED), len(candidates))]
         self.games[b].add(state, solution.actions, policy, solution.value, 0, action)
         self.counts.positions += 1
         self.counts.solved += 1
@@ -327,7 +342,7 @@ def samples_of(game: Game[S], games: list[PlayedGame[S]]) -> Samples:
     """One sample for each state searched or solved: its observation, and the targets for the player to move in it."""
     states = [state for played in games for state in played.states]
     players = np.array([game.current_player(state) for state in states])
-    outcomes = np.repeat([played.outcome for played in games], [len(played.states) for played in games])
+    outcomes = np.array([outcome for played in games for outcome in played.outcomes])
     return Samples(
         observations=game.observations(states),
         legal=np.stack([legal for played in games for legal in played.legal]),

@@ -156,7 +156,7 @@ def test_games_are_played_to_their_end_and_know_how_it_went() -> None:
         for played in play(game):
             state = state_after(game, played.actions)
             assert game.is_terminal(state)
-            assert played.outcome == {0: 1, 1: -1, None: 0}[winner(game, state)]
+            assert played.outcomes == [{0: 1, 1: -1, None: 0}[winner(game, state)]] * len(played.states)
             assert winner(game, state) in (None, 1 - game.current_player(state))  # whoever moved last
 
 
@@ -170,8 +170,9 @@ def test_the_outcome_of_a_sample_is_that_of_the_player_to_move(outcome: float) -
         legal=[np.ones(9, np.bool_)] * 5,
         policies=[np.full(9, 1 / 9, np.float32)] * 5,
         values=[0.0] * 5,
-        outcome=outcome,
+        simulations=[16] * 5,
     )
+    played.end(TTT, outcome)
     assert samples_of(TTT, [played]).outcome.tolist() == [outcome, -outcome, outcome, -outcome, outcome]
 
 
@@ -196,10 +197,10 @@ class SmallStakes(SeenHeap):
 def test_a_game_that_ends_in_less_than_a_win_is_learned_as_it_ended() -> None:
     game = SmallStakes()
     games = play(game)
-    assert {played.outcome for played in games} == {0.25, -0.25}
+    assert {played.outcomes[-1] for played in games} == {0.25, -0.25}
     for played in games:
         last = state_after(game, played.actions)
-        assert played.outcome == game.outcome(last) * (1 if game.current_player(last) == 0 else -1)
+        assert played.outcomes[-1] == game.outcome(last) * (1 if game.current_player(last) == 0 else -1)
     assert set(np.abs(samples_of(game, games).outcome)) == {0.25}
 
 
@@ -219,10 +220,12 @@ def test_a_sample_shows_the_network_what_the_search_showed_it() -> None:
     assert row == len(samples)
 
 
-def test_a_game_that_the_solver_sees_through_is_learned_exactly_without_any_search() -> None:
+@pytest.mark.parametrize("epsilon", [0.0, 0.5])
+def test_a_game_that_the_solver_sees_through_is_learned_exactly_without_any_search(epsilon: float) -> None:
     games, counts = play_counting(
-        TTT, games=600, solver_nodes=10**6, random_plies=8, evaluator=ScriptedEvaluator(lambda _: 1 / 0)
-    )
+        TTT, games=600, solver_nodes=10**6, solved_epsilon=epsilon, random_plies=8,
+        evaluator=ScriptedEvaluator(lambda _: 1 / 0),
+    )  # fmt: skip
     assert (counts.evaluations, counts.simulations) == (0, 0)
     assert counts.solved == counts.positions == sum(len(played.states) for played in games)
     assert len({state for played in games for state in played.states}) > 400
@@ -235,8 +238,10 @@ def test_a_game_that_the_solver_sees_through_is_learned_exactly_without_any_sear
             assert np.flatnonzero(policy).tolist() == expected
             assert policy.sum() == pytest.approx(1)
             assert value == best[0]
-        sign = 1 if TTT.current_player(played.states[0]) == 0 else -1
-        assert played.values[0] * sign == played.outcome
+        signs = [1 if TTT.current_player(state) == 0 else -1 for state in played.states]
+        assert played.outcomes == [value * sign for value, sign in zip(played.values, signs, strict=True)]
+    choices = [pair for played in games for pair in zip(played.policies[::-1], played.actions[::-1], strict=False)]
+    assert all(policy[action] > 0 for policy, action in choices) == (epsilon == 0)
 
 
 @pytest.mark.parametrize("name", ["othello(size=4)", "dots_and_boxes(rows=1,columns=2)", "nim(heaps=2-3)"])
@@ -251,8 +256,25 @@ def test_solved_values_are_those_of_who_moves_also_after_a_pass_or_where_he_move
             assert value == pytest.approx(best[0])
             assert np.flatnonzero(policy).tolist() == [a for a, r in results.items() if better(r) == better(best)]
             movers.add(game.current_player(state))
-        assert played.outcome == {0: 1, 1: -1, None: 0}[winner(game, state_after(game, played.actions))]
+        assert played.outcomes[-1] == {0: 1, 1: -1, None: 0}[winner(game, state_after(game, played.actions))]
     assert movers == {0, 1}
+
+
+def test_what_is_learned_of_a_game_is_how_it_comes_out_where_that_is_first_known() -> None:
+    settings = {"solver_nodes": 300, "random_plies": 30, "games": 40, "simulations": 4}
+    differing = 0
+    for played in play(C4, **settings, solved_epsilon=0.7):
+        last = state_after(C4, played.actions)
+        outcome = {0: 1, 1: -1, None: 0}[winner(C4, last)]
+        known = [num == 0 for num in played.simulations]
+        results = [
+            value * (1 if C4.current_player(state) == 0 else -1)
+            for state, value in zip(played.states, played.values, strict=True)
+        ]
+        for i, learned in enumerate(played.outcomes):
+            assert learned == (results[known.index(True, i)] if any(known[i:]) else outcome)
+        differing += played.outcomes[0] != outcome
+    assert differing > 4
 
 
 @pytest.mark.compiled
@@ -309,7 +331,7 @@ def test_a_game_is_kept_as_text_with_its_opening_and_result(tmp_path: Path) -> N
     for record, played in zip(records, games, strict=True):
         assert (record.index, record.players) == (played.number, ("iteration 3", "iteration 3"))
         assert record.num_opening_actions + len(played.states) == len(played.actions)
-        assert record.points == (1 + played.outcome) / 2
+        assert record.points == (1 + played.outcomes[-1]) / 2
         assert sum(spent.num_moves for spent in record.spent) == len(played.states)
     assert sum(spent.num_simulations for record in records for spent in record.spent) == counts.simulations
 
@@ -417,6 +439,8 @@ def test_an_interrupt_while_games_are_played_stops_them() -> None:
         {"random_plies": -1},
         {"lookahead": -1},
         {"solver_nodes": -1},
+        {"solved_epsilon": 1.5},
+        {"solved_epsilon": float("nan")},
     ],
 )
 def test_settings_out_of_range_are_refused_by_name(settings: dict[str, Any]) -> None:
