@@ -90,7 +90,7 @@ class PlayedGame(Generic[S]):
     legal: list[np.ndarray[Any, np.dtype[np.bool_]]] = field(default_factory=list)  # bool[A] each
     policies: list[FloatArray] = field(default_factory=list)  # float32[A] each: improved by the search, or perfect
     values: list[float] = field(default_factory=list)  # the roots' values for their players to move
-    simulations: list[int] = field(default_factory=list)  # of the search of each state; 0 where it was solved
+    simulations: list[int] = field(default_factory=list)  # of each search; 0: solved, or proven at once
     outcomes: list[float] = field(default_factory=list)  # of the finished game, one for each state; see `end`
 
     def add(
