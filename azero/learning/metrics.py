@@ -18,7 +18,8 @@ from azero.evaluators.evaluator import Evaluator, checked
 from azero.files import append_durably, write_durably
 from azero.games.batch import batch_of
 from azero.games.game import Game, result_text, state_after
-from azero.learning.selfplay import PlayedGame, SelfPlayCounts
+from azero.learning.played import PlayedGame
+from azero.learning.selfplay import SelfPlayCounts
 
 METRICS_FILE = "metrics.csv"
 _NUMBER = re.compile("[1-9][0-9]{0,11}")

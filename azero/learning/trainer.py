@@ -27,9 +27,10 @@ from azero.learning.checkpoint import REPLAY_DIRECTORY, Checkpoint, load_latest,
 from azero.learning.cores import num_cores
 from azero.learning.learner import Learner, LearnerSettings
 from azero.learning.metrics import MetricsWriter, game_text, policy_figure, selfplay_metrics
+from azero.learning.played import PlayedGame, record_of, samples_of
 from azero.learning.replay import Replay, ReplaySettings
 from azero.learning.rules import SearchSettings
-from azero.learning.selfplay import GameWatcher, PlayedGame, SelfPlay, SelfPlaySettings, record_of, samples_of
+from azero.learning.selfplay import GameWatcher, SelfPlay, SelfPlaySettings
 from azero.players.exact import known_sets, measure, thinned
 from azero.players.match import MatchSettings, play_match, report
 from azero.players.player import NetworkPlayer, Player, SearchPlayer

@@ -16,15 +16,8 @@ from azero.games import load_game
 from azero.games.connect4 import Connect4
 from azero.games.game import state_after, winner
 from azero.games.tictactoe import TicTacToe
-from azero.learning.selfplay import (
-    PlayedGame,
-    SelfPlay,
-    SelfPlayCounts,
-    SelfPlaySettings,
-    _Worker,
-    record_of,
-    samples_of,
-)
+from azero.learning.played import PlayedGame, record_of, samples_of
+from azero.learning.selfplay import SelfPlay, SelfPlayCounts, SelfPlaySettings, _Worker
 from azero.players.exact import pons_sets
 from azero.players.record import read_records, write_records
 from azero.search.alphabeta import Limits
