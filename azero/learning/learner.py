@@ -42,7 +42,7 @@ class LearnerSettings:
     value_weight: float = 1.0  # of the value loss beside the policy loss, >= 0; AlphaZero: 1
     q_weight: float = 0.5  # share of the search's value in the value target, 0 to 1, the rest is the game's outcome
     averaging: float = 0.99  # of the weights played with, over about 1 / (1 - averaging) gradient steps; 0 to below 1
-    bfloat16: bool = False  # in gradient steps, where the processor has products of it: half again as fast
+    bfloat16: bool = False  # in gradient steps, where the processor has products of it: faster
     threads: int = 0  # for gradient steps on the CPU, each at work on up to 128 samples; 0: one for each core
 
     def __post_init__(self) -> None:

@@ -161,7 +161,7 @@ def policy_figure(game: Game[Any], played: PlayedGame[Any], evaluator: Evaluator
 def selfplay_metrics(
     games: list[PlayedGame[Any]], counts: SelfPlayCounts, cache: CachedEvaluator, seconds: float
 ) -> dict[str, float]:
-    """How the games of an iteration came out, as far as their first states could know, and what they took.
+    """How the games of an iteration came out, as the first sample of each says, and what they took.
 
     Of all positions: the share that was solved without a search. Of all leaves of the searches: the share that ended in
     finished games, or was proven by a look ahead, and the share whose evaluation was remembered. With several threads

@@ -25,7 +25,7 @@ class PlayedGame(Generic[S]):
     policies: list[FloatArray] = field(default_factory=list)  # float32[A] each: improved by the search, or perfect
     values: list[float] = field(default_factory=list)  # the roots' values for their players to move
     simulations: list[int] = field(default_factory=list)  # of each search; 0: solved, or proven at once
-    outcomes: list[float] = field(default_factory=list)  # of the finished game, one for each state; see `end`
+    outcomes: list[float] = field(default_factory=list)  # for player 0, one for each state; see `end`
 
     def add(
         self, state: S, legal: IntArray, policy: FloatArray, value: float, num_simulations: int, action: int
@@ -41,7 +41,10 @@ class PlayedGame(Generic[S]):
         self.actions.append(action)
 
     def end(self, game: Game[S], outcome: float) -> None:
-        """Note how the game came out for player 0, in [-1, 1]: where a later state was known exactly, as it says."""
+        """Note how the game ended for player 0, in [-1, 1].
+
+        The outcome of a state is that of perfect play from the first state, from there on, that was known exactly.
+        """
         for i in reversed(range(len(self.states))):
             if self.simulations[i] == 0:
                 outcome = self.values[i] if game.current_player(self.states[i]) == 0 else -self.values[i]

@@ -31,7 +31,6 @@ S = TypeVar("S", bound=Hashable)
 _SECONDS_BETWEEN_CALLS = 0.1
 _OPENING = 1 << 42  # counters in a game's stream, beyond those of its plies
 _SOLVED = 1 << 42  # counters in a search's stream, beyond those of its simulations
-_WHOLE = 1 << 30  # a share is drawn in parts of this
 _SOLVER_TABLE = 1 << 16  # entries, 4 MB
 _PLIES_BETWEEN_TRIES = 4  # of the solver where it fails; at every ply, half of self-play's time went into such tries
 
@@ -57,7 +56,7 @@ class SelfPlaySettings:
     # Share of random actions where alpha-beta has solved the position, for variety, 0 to 1: what is learned of it and
     # of those before it is its result, whatever the game comes to.
     solved_epsilon: float = 0.0
-    int8: bool = False  # the network computes in integers of 8 bits, twice as fast or more on the CPU, a little off
+    int8: bool = False  # the network computes in integers of 8 bits, a little off; faster on a CPU with VNNI
     records: bool = False  # keep each iteration's games as text too, in the run's directory `games`
     noise: DirichletNoise = field(default_factory=DirichletNoise)  # exploration at the root
 
@@ -254,11 +253,11 @@ class _Worker(Generic[S]):
             self.watcher.on_step()
 
     def act_solved(self, b: int, state: S, solution: Solution) -> S:
-        """Choose an action in a solved state in tree b, the best or, for variety, any; returns the state after it."""
+        """Choose an action in a solved state in tree b, a best one or, for variety, any; returns the state after it."""
         best, stream = solution.best_actions, self.search_stream(b)
         policy = np.zeros(self.game.num_actions, np.float32)
         policy[list(best)] = 1 / len(best)
-        varies = below(draw(stream, _SOLVED + 1), _WHOLE) < self.settings.solved_epsilon * _WHOLE
+        varies = draw(stream, _SOLVED + 1) / 2**63 < self.settings.solved_epsilon
         candidates = solution.actions.tolist() if varies else best
         action = candidates[below(draw(stream, _SOLVED), len(candidates))]
         self.games[b].add(state, solution.actions, policy, solution.value, 0, action)

@@ -158,7 +158,7 @@ def test_an_error_in_one_thread_stops_the_others():
 def test_the_command_measures_players_in_the_same_way_on_any_number_of_threads(capsys):
     said = []
     for threads in (1, 3):
-        evaluate(["game=connect4", "uct:200", "player=perfect", "positions=5", f"threads={threads}"])
+        evaluate(["game=connect4", "uct:200", "player=perfect", "positions=3", f"threads={threads}"])
         said.append(capsys.readouterr().out)
     assert said[0] == said[1]
     assert "uct:200, connect4" in said[0]
