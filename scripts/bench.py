@@ -6,7 +6,6 @@ peers come with `pip install -c constraints.txt -e '.[bench]'`; one that is miss
 """
 
 import argparse
-import hashlib
 import os
 import statistics
 import subprocess
@@ -16,25 +15,27 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from contest import CORES, Bench, Peer, Row, Work, per_second, ratio, seconds, use_cores
+from plain_connect4 import Connect4
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from signature import signature
 
 from azero._jit import draw
 from azero.evaluators.evaluator import Evaluation
 from azero.evaluators.network import NetworkEvaluator
 from azero.evaluators.rollout import RolloutEvaluator
-from azero.evaluators.scripted import ScriptedEvaluator
 from azero.evaluators.uniform import UniformEvaluator
 from azero.evaluators.weights import Network, NetworkSettings, layer_shapes, training_shapes
 from azero.games import load_game
 from azero.games.batch import StateBatch
-from azero.games.game import Game, state_after
+from azero.games.decorator import compiled
+from azero.games.game import Game
 from azero.learning.checkpoint import checkpoint_directory, load_checkpoint, save_checkpoint
 from azero.learning.metrics import METRICS_FILE, read_metrics
 from azero.learning.replay import replay_file
@@ -46,8 +47,6 @@ from azero.search.mcts import MCTS, Budget
 from azero.search.puct import PUCT
 from azero.search.tree import BYTES_PER_EDGE, BYTES_PER_NODE
 from azero.search.uct import UCT
-
-Work = Callable[[], float]  # does some work, and says how much
 
 UCT_WORK = 200_000  # simulations in a timed run, over as many searches as that takes
 PLAIN = SearchOptions(proven_values=False)  # as the peers search
@@ -70,80 +69,6 @@ print(imported - start, time.CLOCK() - ready)
 """
 
 
-class Row(NamedTuple):
-    """A row of the table: a figure of azero, the figure it is to be seen beside, and the ratio of the first to that."""
-
-    measured: str
-    azero: str
-    beside: str = ""
-    other: str = ""
-    ratio: str = ""
-
-
-class Peer(NamedTuple):
-    """Another library's way to do the same work."""
-
-    package: str
-    name: str
-    prepare: Callable[[], Work]
-
-    def version(self) -> str | None:
-        """The version that is installed, if any."""
-        try:
-            return metadata.version(self.package)
-        except metadata.PackageNotFoundError:
-            return None
-
-
-class Bench:
-    """How often to measure, and by which clock."""
-
-    def __init__(self, num_runs: int, clock: str) -> None:
-        """`clock` is a function of the module `time`: perf_counter or process_time."""
-        self.num_runs = num_runs
-        self.clock_name = clock
-        self.clock: Callable[[], float] = getattr(time, clock)
-
-    def contest(self, *contestants: Work) -> list[list[float]]:
-        """For each contestant its work per second in every round, after a first run that does not count."""
-        for contestant in contestants:
-            contestant()
-        rounds = [[self.rate(contestant) for contestant in contestants] for _ in range(self.num_runs)]
-        return [list(rates) for rates in zip(*rounds, strict=True)]
-
-    def rate(self, work: Work) -> float:
-        """How much of the work is done in a second."""
-        start = self.clock()
-        return work() / (self.clock() - start)
-
-    def against(self, measured: str, ours: Work, *peers: Peer) -> Iterator[Row]:
-        """One row for each peer."""
-        there = [peer for peer in peers if peer.version()]
-        rates, *others = self.contest(ours, *(peer.prepare() for peer in there))
-        for peer in peers:
-            name = f"{peer.package} {peer.version() or ''} {peer.name}"
-            if peer in there:
-                other = others[there.index(peer)]
-                yield Row(measured, per_second(rates), name, per_second(other), ratio(rates, other))
-            else:
-                yield Row(measured, per_second(rates), name, "not installed")
-
-
-def per_second(rates: Sequence[float]) -> str:
-    """Their median, with three digits that count."""
-    return f"{float(f'{statistics.median(rates):.3g}'):,.0f}/s"
-
-
-def seconds(times: Sequence[float]) -> str:
-    """Their median."""
-    return f"{statistics.median(times):.2f} s"
-
-
-def ratio(rates: Sequence[float], others: Sequence[float]) -> str:
-    """The median of the rounds' ratios."""
-    return f"{statistics.median(a / b for a, b in zip(rates, others, strict=True)):.2f}"
-
-
 def uct(bench: Bench) -> Iterator[Row]:
     """Plain UCT with rollouts from the start of a game."""
     import peers
@@ -159,6 +84,22 @@ def uct(bench: Bench) -> Iterator[Row]:
                 uct_searches(load_game(name), simulations, searches),
                 Peer("open-spiel", "C++ MCTSBot", prepare),
             )
+
+
+def plain(bench: Bench) -> Iterator[Row]:
+    """UCT of a game in plain Python: beside a search in plain Python, and compiled by one line."""
+    import peers
+
+    game, simulations = Connect4(), 1_000
+    yield from bench.against(
+        f"UCT, connect4 in plain Python, {simulations:,} simulations",
+        uct_searches(game, simulations, 1),
+        Peer("open-spiel", "Python MCTSBot", partial(peers.openspiel_python_uct, "connect_four", simulations, 1)),
+    )
+    works = uct_searches(compiled(Connect4)(), simulations, 50), uct_searches(game, simulations, 1)
+    fast, slow = bench.contest(*works)
+    measured = f"UCT, the same with @compiled, {simulations:,} simulations"
+    yield Row(measured, per_second(fast), "without", per_second(slow), ratio(fast, slow))
 
 
 def uct_searches(game: Game[Any], simulations: int, searches: int, options: SearchOptions = PLAIN) -> Work:
@@ -427,62 +368,7 @@ def commit(bench: Bench) -> Iterator[Row]:
 
 
 # Memory first, while the process has none to give again.
-PARTS = {part.__name__: part for part in (memory, uct, options, batch, selfplay, commit, startup)}
-
-
-def signature() -> str:
-    """A hash of visit counts over fixed positions: whoever changes it has changed the search, not only its form."""
-    lines = []
-    for name, positions in SIGNATURE_POSITIONS.items():
-        game = load_game(name)
-        states = [state_after(game, actions) for actions in positions]
-        lines += [f"{name} {result}" for state in states for result in fused_counts(game, state)]
-        lines += [f"{name} {result}" for result in stepped_counts(game, states)]
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
-
-
-SIGNATURE_POSITIONS: dict[str, list[list[int]]] = {
-    "tictactoe": [[], [4, 0], [0, 4, 8]],
-    "connect4": [[], [3, 3, 2, 2, 4], [0, 0, 4, 1, 1, 2, 6, 2, 2, 3]],
-}
-
-
-def fused_counts(game: Game[Any], state: Any) -> Iterator[list[int]]:
-    """UCT with rollouts, and once more in what is kept of the tree after the first action and a reply."""
-    search = MCTS(game, RolloutEvaluator(), UCT())
-    result = search.search(state, Budget(simulations=200), stream=1)
-    yield result.visit_counts.tolist()
-    for action in result.principal_variation[:2]:
-        state = game.step(state, action)
-        search.advance(action)
-    if not game.is_terminal(state):
-        yield search.search(state, Budget(simulations=100), stream=2).visit_counts.tolist()
-
-
-def stepped_counts(game: Game[Any], states: Sequence[Any]) -> Iterator[list[int]]:
-    """PUCT with made-up evaluations, in all states at once."""
-
-    def script(state: Any) -> tuple[list[int], float]:
-        *policy, value = hashlib.blake2b(game.state_text(state).encode(), digest_size=game.num_actions + 1).digest()
-        return policy, value % 17 / 8 - 1  # exact as float32, also when added up
-
-    forest = Forest(game, ScriptedEvaluator(script), PUCT(), num_trees=len(states))
-    for b, state in enumerate(states):
-        forest.set_root(b, state, stream=b)
-    for _ in range(200):
-        forest.simulate(np.arange(len(states), dtype=np.int32))
-    for b in range(len(states)):
-        edges = forest.root_edges(b)
-        yield forest.tree.visits[b, edges][np.argsort(forest.tree.action[b, edges])].tolist()
-
-
-def use_cores(number: int) -> None:
-    """Keep this thread, and those it starts, to so many cores, where the system can do that."""
-    if CORES:
-        os.sched_setaffinity(0, CORES[:number])
-
-
-CORES = sorted(os.sched_getaffinity(0), reverse=True) if hasattr(os, "sched_getaffinity") else []
+PARTS = {part.__name__: part for part in (memory, uct, plain, options, batch, selfplay, commit, startup)}
 
 
 def main() -> None:

@@ -1,12 +1,11 @@
 """The same work for other libraries, for `bench.py`; each is imported only when it is measured."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from contest import Work
 from numba import njit
-
-Work = Callable[[], float]  # does some work, and says how much
 
 _TOP_CELLS = sum(1 << (7 * column + 5) for column in range(7))
 _MASKS = np.array([[not full >> column & 1 for column in range(7)] for full in range(128)], np.float32)
@@ -19,6 +18,25 @@ def openspiel_uct(name: str, simulations: int, searches: int) -> Work:
     game = pyspiel.load_game(name)
     # Its Q is in [-1, 1], that of azero's UCT in [0, 1]: its c = 2 explores as c = 1 does.
     bot = pyspiel.MCTSBot(game, pyspiel.RandomRolloutEvaluator(1, 1), 2.0, simulations, 1000, False, 1, False)
+    state = game.new_initial_state()
+
+    def work() -> float:
+        for _ in range(searches):
+            bot.mcts_search(state)
+        return simulations * searches
+
+    return work
+
+
+def openspiel_python_uct(name: str, simulations: int, searches: int) -> Work:
+    """Searches of OpenSpiel's MCTSBot in Python, over its game in C++, from the start of a game."""
+    import pyspiel
+    from open_spiel.python.algorithms import mcts
+
+    game = pyspiel.load_game(name)
+    generator = np.random.RandomState(1)
+    evaluator = mcts.RandomRolloutEvaluator(1, generator)
+    bot = mcts.MCTSBot(game, 2.0, simulations, evaluator, solve=False, random_state=generator)  # c as above
     state = game.new_initial_state()
 
     def work() -> float:

@@ -10,5 +10,5 @@ SIGNATURE = "d4876c23488c9059"
 
 
 def test_the_search_visits_what_it_visited_when_it_was_signed() -> None:
-    bench = runpy.run_path(str(Path(__file__).parents[1] / "scripts" / "bench.py"))
-    assert bench["signature"]() == SIGNATURE
+    script = runpy.run_path(str(Path(__file__).parents[1] / "scripts" / "signature.py"))
+    assert script["signature"]() == SIGNATURE
