@@ -39,7 +39,7 @@ class LearnerSettings:
     warmup_steps: int = 100  # gradient steps over which the learning rate rises, >= 0
     weight_decay: float = 1e-4  # of weights, not of biases and batch norm, >= 0; AlphaZero: 1e-4
     max_gradient_norm: float = 1.0  # longer gradients are shortened to it, > 0
-    value_weight: float = 1.0  # of the value loss beside the policy loss, >= 0; AlphaZero: 1
+    value_weight: float = 1.0  # of the value loss beside the policy loss, >= 0; AlphaZero: 1, MuZero Reanalyze: 0.25
     q_weight: float = 0.5  # share of the search's value in the value target, 0 to 1, the rest is the game's outcome
     averaging: float = 0.99  # of the weights played with, over about 1 / (1 - averaging) gradient steps; 0 to below 1
     bfloat16: bool = False  # in gradient steps, where the processor has products of it: faster
