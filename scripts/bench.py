@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import peers
 from contest import CORES, Bench, Peer, Row, Work, per_second, ratio, seconds, use_cores
 from plain_connect4 import Connect4
 from rich import box
@@ -71,8 +72,6 @@ print(imported - start, time.CLOCK() - ready)
 
 def uct(bench: Bench) -> Iterator[Row]:
     """Plain UCT with rollouts from the start of a game."""
-    import peers
-
     openspiel_names = {"tictactoe": "tic_tac_toe", "connect4": "connect_four", "othello": "othello"}
     for name, openspiel_name in openspiel_names.items():
         work_size = UCT_WORK // 20 if name == "othello" else UCT_WORK  # OpenSpiel takes seconds for as much
@@ -88,16 +87,13 @@ def uct(bench: Bench) -> Iterator[Row]:
 
 def plain(bench: Bench) -> Iterator[Row]:
     """UCT of a game in plain Python: beside a search in plain Python, and compiled by one line."""
-    import peers
-
     game, simulations = Connect4(), 1_000
     yield from bench.against(
         f"UCT, connect4 in plain Python, {simulations:,} simulations",
         uct_searches(game, simulations, 1),
         Peer("open-spiel", "Python MCTSBot", partial(peers.openspiel_python_uct, "connect_four", simulations, 1)),
     )
-    works = uct_searches(compiled(Connect4)(), simulations, 50), uct_searches(game, simulations, 1)
-    fast, slow = bench.contest(*works)
+    fast, slow = bench.contest(uct_searches(compiled(Connect4)(), simulations, 50), uct_searches(game, simulations, 1))
     measured = f"UCT, the same with @compiled, {simulations:,} simulations"
     yield Row(measured, per_second(fast), "without", per_second(slow), ratio(fast, slow))
 
@@ -154,8 +150,6 @@ def threaded_searches(threads: int) -> Work:
 
 def batch(bench: Bench) -> Iterator[Row]:
     """Many games searched side by side, with one call of an evaluator that takes no time."""
-    import peers
-
     game = load_game("connect4")
     states = [random_state(game, stream) for stream in range(BATCH_GAMES)]
     yield from bench.against(

@@ -18,14 +18,7 @@ def openspiel_uct(name: str, simulations: int, searches: int) -> Work:
     game = pyspiel.load_game(name)
     # Its Q is in [-1, 1], that of azero's UCT in [0, 1]: its c = 2 explores as c = 1 does.
     bot = pyspiel.MCTSBot(game, pyspiel.RandomRolloutEvaluator(1, 1), 2.0, simulations, 1000, False, 1, False)
-    state = game.new_initial_state()
-
-    def work() -> float:
-        for _ in range(searches):
-            bot.mcts_search(state)
-        return simulations * searches
-
-    return work
+    return _openspiel_searches(bot, game.new_initial_state(), simulations, searches)
 
 
 def openspiel_python_uct(name: str, simulations: int, searches: int) -> Work:
@@ -37,8 +30,10 @@ def openspiel_python_uct(name: str, simulations: int, searches: int) -> Work:
     generator = np.random.RandomState(1)
     evaluator = mcts.RandomRolloutEvaluator(1, generator)
     bot = mcts.MCTSBot(game, 2.0, simulations, evaluator, solve=False, random_state=generator)  # c as above
-    state = game.new_initial_state()
+    return _openspiel_searches(bot, game.new_initial_state(), simulations, searches)
 
+
+def _openspiel_searches(bot: Any, state: Any, simulations: int, searches: int) -> Work:
     def work() -> float:
         for _ in range(searches):
             bot.mcts_search(state)

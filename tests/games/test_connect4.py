@@ -1,13 +1,15 @@
 from itertools import combinations, islice
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis.strategies import integers, sets
 
+from azero.games import load_game
 from azero.games.connect4 import Connect4, has_four
 from azero.games.game import IllegalActionError, result_text, state_after, winner
-from tests.games.playing import layers, states_along
+from tests.games.playing import layers, random_game, states_along
 from tests.naive import games as naive
 
 GAME = Connect4()
@@ -124,3 +126,13 @@ EMPTY_ROWS = ". . . . . . .\n" * 4
 def test_a_picture_of_no_position_is_refused(text, complaint):
     with pytest.raises(ValueError, match=complaint):
         GAME.parse_state(text)
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_what_the_benchmark_plays_in_plain_python_is_connect_four(seed):
+    plain = load_game(f"{Path(__file__).parents[2] / 'scripts' / 'plain_connect4.py'}:Connect4")
+    actions = random_game(GAME, seed)
+    for other, state in zip(states_along(plain, actions), states_along(GAME, actions), strict=True):
+        assert plain.current_player(other) == GAME.current_player(state)
+        assert list(plain.legal_actions(other)) == list(GAME.legal_actions(state))
+    assert plain.outcome(other) == GAME.outcome(state)
