@@ -20,7 +20,7 @@ from azero.evaluators.evaluator import Evaluator
 from azero.games.game import Game
 from azero.learning.cores import num_cores
 from azero.learning.played import PlayedGame
-from azero.search.alphabeta import AlphaBeta, Limits, Solution
+from azero.search.alphabeta import AlphaBeta, Solution
 from azero.search.forest import Forest, SearchOptions
 from azero.search.mcts import for_budget
 from azero.search.noise import DirichletNoise, add_root_noise
@@ -32,7 +32,7 @@ _SECONDS_BETWEEN_CALLS = 0.1
 _OPENING = 1 << 42  # counters in a game's stream, beyond those of its plies
 _SOLVED = 1 << 42  # counters in a search's stream, beyond those of its simulations
 _SOLVER_TABLE = 1 << 16  # entries, 4 MB
-_PLIES_BETWEEN_TRIES = 4  # of the solver where it fails; at every ply, half of self-play's time went into such tries
+_PLIES_BETWEEN_TRIES = 2  # of the solver where it fails
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class SelfPlaySettings:
     proven_values: bool = False  # use what the trees prove: exact targets, and no simulations where nothing is open
     lookahead: int = 0  # plies that alpha-beta looks ahead of every new leaf, >= 0; what it proves is not evaluated
     # States in which alpha-beta tries to solve a position before its search, >= 0; where it fails, it is asked again
-    # after four plies.
+    # after two plies.
     solver_nodes: int = 0
     # Share of random actions where alpha-beta has solved the position, for variety, 0 to 1: what is learned of it and
     # of those before it is its result, whatever the game comes to.
@@ -278,5 +278,4 @@ class _Worker(Generic[S]):
     def solve(self, solver: AlphaBeta[S], state: S) -> Solution | None:
         """How perfect play goes on, if the solver finds it; with an empty table, so that it depends on nothing else."""
         solver.reset()
-        solution = solver.search(state, Limits(nodes=self.settings.solver_nodes))
-        return solution if solution.is_exact else None
+        return solver.solve(state, self.settings.solver_nodes)

@@ -20,7 +20,6 @@ from azero.learning.played import PlayedGame, record_of, samples_of
 from azero.learning.selfplay import SelfPlay, SelfPlayCounts, SelfPlaySettings, _Worker
 from azero.players.exact import pons_sets
 from azero.players.record import read_records, write_records
-from azero.search.alphabeta import Limits
 from azero.search.forest import Forest, SearchOptions
 from azero.search.gumbel import Gumbel
 from azero.search.mcts import MCTS, Budget
@@ -287,12 +286,12 @@ def test_what_the_solver_sees_through_does_not_depend_on_what_it_saw_before() ->
             assert used.solver
             assert other.solver
             other.solver.reset()
-            expected = other.solver.search(state, Limits(nodes=30_000)).is_exact if not C4.is_terminal(state) else None
+            expected = other.solver.solve(state, 30_000) is not None if not C4.is_terminal(state) else None
             assert expected is None or (used.solve(used.solver, state) is not None) == expected
 
 
 @pytest.mark.compiled
-def test_where_the_solver_fails_it_is_asked_again_four_plies_later(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_solver_fails_it_is_asked_again_two_plies_later(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int, bool]] = []
     honest = _Worker.solve
 
@@ -304,7 +303,7 @@ def test_where_the_solver_fails_it_is_asked_again_four_plies_later(monkeypatch: 
     monkeypatch.setattr(_Worker, "solve", solve)
     [played], _ = play_counting(C4, games=1, solver_nodes=3000, random_plies=0, threads=1)
     first = next(ply for ply, is_solved in asked if is_solved)
-    assert [ply for ply, is_solved in asked if not is_solved] == list(range(0, first, 4))
+    assert [ply for ply, is_solved in asked if not is_solved] == list(range(0, first, 2))
     assert [ply for ply, is_solved in asked if is_solved] == list(range(first, len(played.actions)))
 
 

@@ -151,6 +151,13 @@ def check(search, state, depth=None, memory=None):
             assert solution.is_exact
             assert solution.exact.all() or not every_action
             check_exact_actions(solution, naive)
+    if depth is None:
+        solved = search.solve(state, 1 << 40)
+        assert solved
+        assert solved.is_exact
+        assert solved.best_actions == solution.best_actions
+        assert (solved.value, solved.num_plies) == (solution.value, solution.num_plies)
+        check_exact_actions(solved, naive)
 
 
 def test_any_number_of_short_searches_is_searched() -> None:
@@ -226,6 +233,53 @@ def test_an_interrupted_search_claims_nothing_that_is_not_so(seed: int, nodes: i
         check_exact_actions(solution, truth)
         if solution.is_exact:
             assert {better(truth[action]) for action in solution.best_actions} == {best}
+
+
+@pytest.mark.parametrize("seed", [5, 8, 13, 19, 21, 25, 27])
+def test_a_solution_within_so_many_nodes_is_the_true_one_or_none(seed: int) -> None:
+    game = Maze(seed)
+    truth = action_results(game, game.initial_state(), game.max_game_length)
+    best = max(map(better, truth.values()))
+    needed = AlphaBeta(game).solve(game.initial_state(), 1 << 40).num_nodes
+    for nodes in range(needed + 1):
+        solution = AlphaBeta(game).solve(game.initial_state(), nodes)
+        if solution:
+            assert solution.num_nodes <= nodes + game.num_actions
+            assert {action for action, result in truth.items() if better(result) == best} == set(solution.best_actions)
+            check_exact_actions(solution, truth)
+    assert AlphaBeta(game).solve(game.initial_state(), 0) is None
+
+
+class Endless(Game):
+    """Three actions at every one of 60 plies, all for nothing; it counts the states that it is asked for."""
+
+    name, num_actions, max_game_length, num_steps = "endless", 3, 60, 0
+
+    def initial_state(self):
+        return ()
+
+    def current_player(self, state):
+        return len(state) % 2
+
+    def legal_actions(self, state):
+        return [] if len(state) == 60 else [0, 1, 2]
+
+    def step(self, state, action):
+        self.num_steps += 1
+        return (*state, action)
+
+    def outcome(self, state):
+        return 0.0
+
+
+def test_a_step_that_would_not_fit_is_not_begun() -> None:
+    game, used = Endless(), []
+    for nodes in (40_000, 20_000, 100):
+        game.num_steps = 0
+        assert AlphaBeta(game).solve(game.initial_state(), nodes) is None
+        used.append(game.num_steps)
+    assert 100 < used[0] == used[1] < 10_000
+    assert used[2] < 110
 
 
 def test_a_search_in_pieces_finds_what_one_in_one_piece_does(monkeypatch: pytest.MonkeyPatch) -> None:
