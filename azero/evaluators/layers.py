@@ -31,10 +31,20 @@ class Layers(Protocol[T]):
 
 def forward(layers: Layers[T], num_blocks: int, observations: T) -> tuple[T, T]:
     """The network: logits [B, A] and values [B, 1] of observations [B, C, H, W]."""
+    return heads(layers, trunk(layers, num_blocks, observations))
+
+
+def trunk(layers: Layers[T], num_blocks: int, observations: T) -> T:
+    """What all heads see: planes [B, channels, H, W]."""
     x = layers.relu(layers.conv("stem", observations))
     for i in range(num_blocks):
         y = layers.relu(layers.conv(f"block{i}_conv1", x))
         x = layers.relu(layers.add(x, layers.conv(f"block{i}_conv2", y)))
+    return x
+
+
+def heads(layers: Layers[T], x: T) -> tuple[T, T]:
+    """Logits and values, from the trunk's planes."""
     policy = layers.relu(layers.conv("policy_conv", x))
     value = layers.relu(layers.conv("value_conv", x))
     value = layers.relu(layers.linear("value_hidden", value))

@@ -24,6 +24,7 @@ from azero.resources import resource_directory
 Weights = dict[str, npt.NDArray[Any]]
 
 WEIGHTS_FILE = "weights.safetensors"
+LAST = "last"  # the name of the layer for training only that predicts the last state, see `ResNet.with_last`
 BATCH_NORM_EPSILON = 1e-5
 _FORMAT = 1
 _CHECKPOINT_NAME = re.compile(r"iteration-(\d{1,12})")

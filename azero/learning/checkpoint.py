@@ -27,6 +27,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from azero.evaluators.weights import (
+    LAST,
     WEIGHTS_FILE,
     Network,
     Weights,
@@ -205,7 +206,11 @@ def _reason(error: BaseException) -> str:
 def _check_training(training: Weights, network: Network) -> None:
     """Raises KeyError or ValueError where a learner could not go on from this, which the checksum does not tell."""
     module = {name.removeprefix("module."): array for name, array in training.items() if name.startswith("module.")}
-    check_tensors(module, network.layers())
+    layers = network.layers()
+    if f"{LAST}.weight" in module:
+        layers[LAST] = (network.observation_shape[0], network.settings.channels)
+        module[f"{LAST}.weight"] = module[f"{LAST}.weight"].reshape(layers[LAST])
+    check_tensors(module, layers)
     if training["num_steps"].shape != ():
         raise ValueError(f"num_steps must be one number, found {training['num_steps']}")
 

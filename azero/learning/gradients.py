@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from azero.learning.cores import num_cores
-from azero.learning.losses import policy_losses
+from azero.learning.losses import last_losses, policy_losses
 from azero.learning.network import ResNet
 
 _PART = 128  # samples; fewer are slower, more are no faster
@@ -25,9 +25,10 @@ _PART = 128  # samples; fewer are slower, more are no faster
 class Gradient(NamedTuple):
     """What a batch of B samples, or a part of one, says; a part gives its share of the losses and gradients."""
 
-    gradients: Sequence[Tensor]  # of the policy loss plus the weighted value loss, for each parameter of the module
+    gradients: Sequence[Tensor]  # of the policy loss plus the other weighted losses, for each parameter of the module
     policy_loss: Tensor  # mean over the samples that have a policy to learn
     value_loss: Tensor  # mean over the samples
+    last_loss: Tensor  # of the predicted last state, likewise; 0 where the module has no head for it
     logits: Tensor  # [B, A]
     values: Tensor  # [B]
 
@@ -61,7 +62,12 @@ def modules_for(module: ResNet, batch_size: int) -> list[ResNet]:
 
 
 def batch_gradient(
-    pool: Executor, modules: Sequence[ResNet], batch: dict[str, Tensor], value_weight: float, bfloat16: bool = False
+    pool: Executor,
+    modules: Sequence[ResNet],
+    batch: dict[str, Tensor],
+    value_weight: float,
+    last_weight: float = 0.0,
+    bfloat16: bool = False,
 ) -> Gradient:
     """The gradient at a batch: the arrays of `Samples` by name, and "target", the value to be learned.
 
@@ -73,11 +79,18 @@ def batch_gradient(
     def part_gradient(module: ResNet, part: dict[str, Tensor]) -> Gradient:
         observations = part["observations"].contiguous(memory_format=torch.channels_last)
         with torch.autocast(observations.device.type, torch.bfloat16, enabled=bfloat16):
-            logits, values = (output.float() for output in module(observations))
+            logits, values, last = module.with_last(observations)
+        logits, values = logits.float(), values.float()
         policy_loss = policy_losses(logits, part["legal"], part["policy"]).sum() / num_policies
         value_loss = ((values - part["target"]) ** 2).sum() / num_samples
-        gradients = torch.autograd.grad(policy_loss + value_weight * value_loss, list(module.parameters()))
-        return Gradient(gradients, *(tensor.detach() for tensor in (policy_loss, value_loss, logits, values)))
+        last_loss = torch.zeros(())
+        if last is not None:
+            last_loss = last_losses(last.float(), part["last"]).sum() / num_samples
+        loss = policy_loss + value_weight * value_loss + last_weight * last_loss
+        gradients = torch.autograd.grad(loss, list(module.parameters()))
+        return Gradient(
+            gradients, *(tensor.detach() for tensor in (policy_loss, value_loss, last_loss, logits, values))
+        )
 
     chunks = zip(*(tensor.chunk(len(modules)) for tensor in batch.values()), strict=True)
     parts = list(pool.map(part_gradient, modules, [dict(zip(batch, chunk, strict=True)) for chunk in chunks]))
@@ -85,6 +98,7 @@ def batch_gradient(
         gradients=[torch.stack(same).sum(0) for same in zip(*(part.gradients for part in parts), strict=True)],
         policy_loss=torch.stack([part.policy_loss for part in parts]).sum(),
         value_loss=torch.stack([part.value_loss for part in parts]).sum(),
+        last_loss=torch.stack([part.last_loss for part in parts]).sum(),
         logits=torch.cat([part.logits for part in parts]),
         values=torch.cat([part.values for part in parts]),
     )

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from azero.evaluators.network import check_device
-from azero.evaluators.weights import Network, NetworkSettings, Weights
+from azero.evaluators.weights import LAST, Network, NetworkSettings, Weights
 from azero.games.game import Game
 from azero.learning.gradients import batch_gradient, computes_in_bfloat16, modules_for, training_threads
 from azero.learning.losses import Tally
@@ -40,6 +40,9 @@ class LearnerSettings:
     weight_decay: float = 1e-4  # of weights, not of biases and batch norm, >= 0; AlphaZero: 1e-4
     max_gradient_norm: float = 1.0  # longer gradients are shortened to it, > 0
     value_weight: float = 1.0  # of the value loss beside the policy loss, >= 0; AlphaZero: 1, MuZero Reanalyze: 0.25
+    # Of the loss of predicting, for training only, the last state in which the player to move will have to move, >= 0;
+    # 0: not predicted. What becomes of a board says more than who wins. KataGo: 1.5, for who owns each point.
+    last_weight: float = 0.0
     q_weight: float = 0.5  # share of the search's value in the value target, 0 to 1, the rest is the game's outcome
     averaging: float = 0.99  # of the weights played with, over about 1 / (1 - averaging) gradient steps; 0 to below 1
     bfloat16: bool = False  # in gradient steps, where the processor has products of it: faster
@@ -52,8 +55,8 @@ class LearnerSettings:
         ranges = {
             "batch_size": (1, 2**20), "samples_per_position": (1e-6, 1e6), "learning_rate": (0, 1e3),
             "final_learning_rate": (0, 1), "warmup_steps": (0, 10**9), "weight_decay": (0, 1e3),
-            "max_gradient_norm": (1e-9, 1e9), "value_weight": (0, 1e6), "q_weight": (0, 1), "averaging": (0, 0.999999),
-            "threads": (0, 1024),
+            "max_gradient_norm": (1e-9, 1e9), "value_weight": (0, 1e6), "last_weight": (0, 1e6), "q_weight": (0, 1),
+            "averaging": (0, 0.999999), "threads": (0, 1024),
         }  # fmt: skip
         for name, (least, most) in ranges.items():
             if not least <= getattr(self, name) <= most:
@@ -85,11 +88,15 @@ class Learner:
         self.num_steps = 0  # gradient steps ever taken
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            module = ResNet(game.observation_shape, game.num_actions, network)
+            module = ResNet(game.observation_shape, game.num_actions, network, settings.last_weight > 0)
         self._module: ResNet = cast(Any, module).to(device, memory_format=torch.channels_last)  # a fifth faster
         self._bfloat16 = settings.bfloat16 and computes_in_bfloat16(device)
         self._modules = modules_for(self._module, settings.batch_size)
-        self._average = {name: tensor.clone() for name, tensor in self._module.state_dict().items()}
+        self._average = {
+            name: tensor.clone()
+            for name, tensor in self._module.state_dict().items()
+            if not name.startswith(f"{LAST}.")
+        }
         self._optimizer = _optimizer(self._module, settings)
 
     def network(self, iteration: int) -> Network:
@@ -152,8 +159,16 @@ class Learner:
             raise ValueError(
                 f"the size of a network cannot change: checkpoint: {network.settings}, asked: {self.network_settings}"
             )
+        weights = tensors_of(_below("module.", training_state))
+        if weights.keys() != self._module.state_dict().keys():
+            had, has = (
+                "with" if f"{LAST}.weight" in names else "without" for names in (weights, self._module.state_dict())
+            )
+            raise ValueError(
+                f"a run that began {had} learner.last_weight cannot go on {has}: {self.settings.last_weight}"
+            )
         self.num_steps = int(training_state["num_steps"])
-        self._module.load_state_dict(tensors_of(_below("module.", training_state)))
+        self._module.load_state_dict(weights)
         for name, tensor in tensors_of(network.weights).items():
             self._average[name].copy_(tensor)
         memory: dict[int, dict[str, Tensor]] = {}
@@ -166,11 +181,14 @@ class Learner:
         settings = self.settings
         batch = {name: torch.from_numpy(array).to(self.device) for name, array in samples.arrays().items()}
         batch["target"] = torch.lerp(batch["outcome"], batch["value"], settings.q_weight)
-        result = batch_gradient(pool, self._modules, batch, settings.value_weight, self._bfloat16)
+        weights = settings.value_weight, settings.last_weight
+        result = batch_gradient(pool, self._modules, batch, *weights, self._bfloat16)
         for parameter, gradient in zip(self._module.parameters(), result.gradients, strict=True):
             parameter.grad = gradient
         norm = nn.utils.clip_grad_norm_(self._module.parameters(), settings.max_gradient_norm)
         figures = {"policy_loss": result.policy_loss, "value_loss": result.value_loss, "gradient_norm": norm}
+        if settings.last_weight > 0:
+            figures["last_loss"] = result.last_loss
         shown = {name: float(tensor) for name, tensor in figures.items()}
         if not all(map(math.isfinite, shown.values())):
             raise TrainingError(
@@ -188,11 +206,12 @@ class Learner:
     def _update_average(self) -> None:
         # Early on, the average is of the few steps there are.
         weight = max(1 - self.settings.averaging, 9 / (self.num_steps + 9))
-        for name, tensor in self._module.state_dict().items():
-            if tensor.is_floating_point():
-                self._average[name].lerp_(tensor, weight)
+        trained = self._module.state_dict()
+        for name, average in self._average.items():
+            if average.is_floating_point():
+                average.lerp_(trained[name], weight)
             else:
-                self._average[name].copy_(tensor)
+                average.copy_(trained[name])
 
 
 def _below(prefix: str, tensors: Weights) -> Weights:

@@ -3,6 +3,7 @@
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits
 
 _NUM_BINS = 10  # of the predicted values, for their calibration
 
@@ -14,6 +15,15 @@ def policy_losses(logits: Tensor, legal: Tensor, policy: Tensor) -> Tensor:
     has no policy to learn.
     """
     return -(policy * log_probabilities(logits, legal)).sum(1)
+
+
+def last_losses(logits: Tensor, last: Tensor) -> Tensor:
+    """The cross entropy of each last state, as observations [B, C, H, W] from 0 to 1, and what was said of it: [B].
+
+    A mean over the cells of a plane, summed over planes. Numbers beyond 0 and 1 count as these.
+    """
+    losses = binary_cross_entropy_with_logits(logits, last.clamp(0, 1), reduction="none")
+    return losses.mean((2, 3)).sum(1)
 
 
 def log_probabilities(logits: Tensor, legal: Tensor) -> Tensor:

@@ -6,30 +6,47 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from azero.evaluators.layers import forward
+from azero.evaluators.layers import heads, trunk
 from azero.evaluators.network import TorchOperators
-from azero.evaluators.weights import BATCH_NORM_EPSILON, NetworkSettings, Weights, layer_shapes
+from azero.evaluators.weights import BATCH_NORM_EPSILON, LAST, NetworkSettings, Weights, layer_shapes
 
 
 class ResNet(nn.ModuleDict, TorchOperators):
     """The layers of `azero.evaluators.layers.forward`, by name, with batch norm after each convolution.
 
     Fresh from the generator of PyTorch, it gives every action the same logit and every state the value 0: the last
-    layer of each head starts at zero, so that the first games are played without prejudice.
+    layer of each head starts at zero, so that the first games are played without prejudice. A third head, which is
+    for training only, says what the board will look like at the end.
     """
 
-    def __init__(self, observation_shape: tuple[int, int, int], num_actions: int, settings: NetworkSettings) -> None:
+    def __init__(
+        self,
+        observation_shape: tuple[int, int, int],
+        num_actions: int,
+        settings: NetworkSettings,
+        predicts_last: bool = False,
+    ) -> None:
         shapes = layer_shapes(observation_shape, num_actions, settings)
         super().__init__({name: _layer(shape) for name, shape in shapes.items()})
         self.num_blocks = settings.blocks
-        for name in ("policy_out", "value_out"):
+        if predicts_last:
+            self[LAST] = nn.Conv2d(settings.channels, observation_shape[0], 1)
+        for name in ("policy_out", "value_out", *([LAST] if predicts_last else [])):
             nn.init.zeros_(self.get_parameter(f"{name}.weight"))
             nn.init.zeros_(self.get_parameter(f"{name}.bias"))
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Logits [B, A], illegal actions included, and values [B] of observations [B, C, H, W]."""
-        logits, value = forward(self, self.num_blocks, observations)
-        return logits, value[:, 0]
+        logits, values, _ = self.with_last(observations)
+        return logits, values
+
+    def with_last(self, observations: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Logits, values, and of the observation of the last state that the player will have to move in, the logits of
+        what is there: [B, C, H, W].
+        """
+        x = trunk(self, self.num_blocks, observations)
+        logits, value = heads(self, x)
+        return logits, value[:, 0], self[LAST](x) if LAST in self else None
 
     def conv(self, name: str, x: Tensor, /) -> Tensor:
         """Convolution and batch norm."""

@@ -146,12 +146,15 @@ class TrainingSet:
     """The distinct positions of some samples, each with the mean of its targets.
 
     A position seen n times counts 1 + log2(n) times as much as one seen once, as in AlphaZero.jl: openings recur
-    hundreds of times, and deserve exact targets more than most of the training.
+    hundreds of times, and deserve exact targets more than most of the training. How its games ended on the board is
+    not averaged but drawn, which takes bytes only.
     """
 
     def __init__(self, samples: Samples, symmetries: Sequence[Symmetry[Any]]) -> None:
-        self.samples, counts = _merged(samples)
-        self._weights = np.cumsum(1 + np.log2(counts))
+        self.samples, group, self._counts = _merged(samples)
+        self._weights = np.cumsum(1 + np.log2(self._counts))
+        self._last, self._occurrences = samples.last, np.argsort(group, kind="stable")  # those of a row are together
+        self._first = np.cumsum(self._counts) - self._counts
         identity = (tuple(range(samples.observations[0, 0].size)), tuple(range(samples.legal.shape[1])))
         moves = [identity, *((symmetry.cells, symmetry.actions) for symmetry in symmetries)]
         # Entry i of a moved array comes from the place that moves to i.
@@ -164,24 +167,35 @@ class TrainingSet:
     def draw(self, size: int, generator: np.random.Generator) -> Samples:
         """`size` samples, drawn with replacement, each under a symmetry of the game drawn for it; in float32."""
         rows = np.searchsorted(self._weights, generator.random(size) * self._weights[-1], side="right")
-        return self.moved(rows, generator.integers(len(self._cells), size=size))
+        symmetries = generator.integers(len(self._cells), size=size)
+        return self.moved(rows, symmetries, generator.integers(self._counts[rows]))
 
-    def moved(self, rows: npt.NDArray[np.int64], symmetries: npt.NDArray[np.int64]) -> Samples:
-        """Some rows, each under a symmetry: 0 is the identity, then those of the game in order."""
-        samples, planes = self.samples, self.samples.observations[rows].astype(np.float32)
+    def moved(
+        self, rows: npt.NDArray[np.int64], symmetries: npt.NDArray[np.int64], occurrences: npt.NDArray[np.int64]
+    ) -> Samples:
+        """Some rows, each under a symmetry: 0 is the identity, then those of the game in order.
+
+        The last state is that of the game in which the position occurred so many times after its first, from 0.
+        """
+        samples = self.samples
         cells, actions = self._cells[symmetries], self._actions[symmetries]
-        flat = planes.reshape(*planes.shape[:2], -1)
+
+        def moved_planes(planes: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+            flat = planes.reshape(*planes.shape[:2], -1).astype(np.float32)
+            return np.take_along_axis(flat, cells[:, None, :], axis=2).reshape(planes.shape)
+
         return Samples(
-            observations=np.take_along_axis(flat, cells[:, None, :], axis=2).reshape(planes.shape),
+            observations=moved_planes(samples.observations[rows]),
             legal=np.take_along_axis(samples.legal[rows], actions, axis=1),
             policy=np.take_along_axis(samples.policy[rows], actions, axis=1),
             outcome=samples.outcome[rows],
             value=samples.value[rows],
+            last=moved_planes(self._last[self._occurrences[self._first[rows] + occurrences]]),
         )
 
 
-def _merged(samples: Samples) -> tuple[Samples, npt.NDArray[np.int64]]:
-    """One sample for each distinct position, with mean targets, and how often each occurred.
+def _merged(samples: Samples) -> tuple[Samples, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """One sample for each distinct position, with mean targets; which of them each sample is; how often each occurred.
 
     Positions that look alike but differ in their legal actions are not one: the mean policy would be illegal in part.
     """
@@ -199,8 +213,9 @@ def _merged(samples: Samples) -> tuple[Samples, npt.NDArray[np.int64]]:
         policy=np.divide(policy, total, out=policy, where=total > 0).astype(np.float32),
         outcome=mean(samples.outcome).astype(np.float32),
         value=mean(samples.value).astype(np.float32),
+        last=samples.last[first],
     )
-    return merged, counts
+    return merged, group, counts
 
 
 def _groups(rows: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -33,6 +33,7 @@ class Samples:
     policy: FloatArray  # float32[n, A], sums to 1; a row of zeros where only the value is to be learned
     outcome: FloatArray  # float32[n] in [-1, 1]: how the game ended
     value: FloatArray  # float32[n] in [-1, 1]: what the search thought
+    last: Array  # as `observations`: of the last state of its game that the same player had to move in
 
     def __len__(self) -> int:
         return len(self.outcome)
@@ -47,15 +48,17 @@ class Samples:
 
     def compact(self) -> "Samples":
         """The samples with observations in bytes, if they are whole numbers from 0 to 255."""
-        if not ((self.observations >= 0) & (self.observations <= 255) & (self.observations % 1 == 0)).all():
+        seen = {"observations": self.observations, "last": self.last}
+        if not all(((array >= 0) & (array <= 255) & (array % 1 == 0)).all() for array in seen.values()):
             return self
-        return Samples(**(self.arrays() | {"observations": self.observations.astype(np.uint8)}))
+        return Samples(**(self.arrays() | {name: array.astype(np.uint8) for name, array in seen.items()}))
 
     def check(self, game: Game[Any]) -> None:
         """Raises ValueError for samples of another game, and for a target that nothing good can be learned from."""
         n, num_actions = len(self), game.num_actions
         found = [array.shape for array in self.arrays().values()]
-        expected = [(n, *game.observation_shape), (n, num_actions), (n, num_actions), (n,), (n,)]
+        observed = (n, *game.observation_shape)
+        expected = [observed, (n, num_actions), (n, num_actions), (n,), (n,), observed]
         if found != expected:
             raise ValueError(f"the samples are of another game than {game.name}: shapes {found}, expected {expected}")
         total = self.policy.sum(axis=1)
@@ -63,7 +66,7 @@ class Samples:
         sound = ((self.policy >= 0) & (self.legal | (self.policy == 0))).all(axis=1) & self.legal.any(axis=1)
         sound &= (np.abs(total - 1) < 1e-3) | (total == 0)
         sound &= (np.abs(self.outcome) <= 1) & (np.abs(self.value) <= 1)
-        sound &= np.isfinite(self.observations).all(axis=(1, 2, 3))
+        sound &= np.isfinite(self.observations).all(axis=(1, 2, 3)) & np.isfinite(self.last).all(axis=(1, 2, 3))
         if not sound.all():
             i = int(np.argmin(sound))
             raise ValueError(
@@ -95,9 +98,13 @@ def read_samples(path: Path, game: Game[Any]) -> Samples:
     try:
         _check_sizes(path)
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            samples = Samples(**{field.name: file[field.name] for field in fields(Samples)})
-        types = [array.dtype for array in samples.arrays().values()]
-        if types[0] not in (np.uint8, np.float32) or types[1:] != [np.bool_, np.float32, np.float32, np.float32]:
+            samples = Samples(**({"last": file["observations"]} | dict(file.items())))  # early versions kept no last
+        types = {name: array.dtype for name, array in samples.arrays().items()}
+        seen = np.uint8 if types["observations"] == np.uint8 else np.float32
+        kinds: dict[str, Any] = dict.fromkeys(types, np.float32) | {
+            "legal": np.bool_, "observations": seen, "last": seen,
+        }  # fmt: skip
+        if types != kinds:
             raise ValueError(f"the arrays have types {types}")
         samples.check(game)
     except Exception as error:  # there is no end to what the readers of a damaged archive raise
@@ -112,10 +119,18 @@ def _check_sizes(path: Path) -> None:
     It is what an array says that takes the memory; in an archive, a thousandth of that may be all there is.
     """
     with zipfile.ZipFile(path) as archive:
-        for name in (f"{field.name}.npy" for field in fields(Samples)):
+        for name in _expected_names(archive):
             with archive.open(name) as file:
                 np.lib.format.read_magic(file)
                 shape, _, dtype = np.lib.format.read_array_header_1_0(file)
                 declared = file.tell() + math.prod(shape) * dtype.itemsize
             if not declared == archive.getinfo(name).file_size <= _MOST_BYTES:
                 raise ValueError(f"{name} says that it has {declared} bytes; at most {_MOST_BYTES} are read")
+
+
+def _expected_names(archive: zipfile.ZipFile) -> list[str]:
+    """Raises ValueError unless the archive holds the arrays of samples, and nothing else."""
+    names, expected = archive.namelist(), [f"{field.name}.npy" for field in fields(Samples)]
+    if sorted(names) not in (sorted(expected), sorted(set(expected) - {"last.npy"})):
+        raise ValueError(f"it holds {names}, expected {expected}")
+    return names

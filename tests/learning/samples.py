@@ -9,7 +9,7 @@ from azero.learning.samples import Samples
 
 
 def random_samples(game: Game[Any], number: int, seed: int = 0) -> tuple[Samples, list[Any]]:
-    """Samples with any targets, and the states they show."""
+    """Samples with any targets, and the states they show; the last states are those of the samples from the end on."""
     generator = np.random.default_rng(seed)
     states: list[Any] = []
     while len(states) < number:
@@ -27,4 +27,5 @@ def random_samples(game: Game[Any], number: int, seed: int = 0) -> tuple[Samples
         policy=(policy / policy.sum(axis=1, keepdims=True)).astype(np.float32),
         outcome=generator.choice(np.array([-1, 0, 1], np.float32), number),
         value=generator.uniform(-1, 1, number).astype(np.float32),
+        last=game.observations(states[::-1]),
     ), states

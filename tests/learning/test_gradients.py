@@ -14,13 +14,13 @@ from azero.learning.network import ResNet
 from tests.learning.samples import random_samples
 
 GAME = Connect4()
-VALUE_WEIGHT = 0.7
+VALUE_WEIGHT, LAST_WEIGHT = 0.7, 1.3
 
 
 def random_module() -> ResNet:
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        module = ResNet(GAME.observation_shape, 7, NetworkSettings(8, 1, 4, 8))
+        module = ResNet(GAME.observation_shape, 7, NetworkSettings(8, 1, 4, 8), predicts_last=True)
         for parameter in module.parameters():
             nn.init.normal_(parameter, std=0.1)
     return module
@@ -35,7 +35,8 @@ def batch_of(number: int) -> dict[str, Tensor]:
 
 def in_parts(module: ResNet, batch: dict[str, Tensor], threads: int, bfloat16: bool = False) -> Gradient:
     with training_threads(threads) as pool:
-        return batch_gradient(pool, modules_for(module, len(batch["target"])), batch, VALUE_WEIGHT, bfloat16)
+        modules = modules_for(module, len(batch["target"]))
+        return batch_gradient(pool, modules, batch, VALUE_WEIGHT, LAST_WEIGHT, bfloat16)
 
 
 def same(a: Gradient, b: Gradient, **tolerance: Any) -> None:
@@ -63,12 +64,15 @@ def test_a_gradient_by_products_of_bfloat16_points_the_same_way() -> None:
 
 def test_the_parts_add_up_to_the_gradient_of_the_mean_losses_over_the_batch() -> None:
     module, batch = random_module().eval(), batch_of(300)  # without batch statistics the parts can be compared
-    logits, values = module(batch["observations"])
+    logits, values, last = module.with_last(batch["observations"])
+    assert last is not None
     policy_loss = policy_losses(logits, batch["legal"], batch["policy"])[100:].mean()
     value_loss = nn.functional.mse_loss(values, batch["target"])
-    gradients = torch.autograd.grad(policy_loss + VALUE_WEIGHT * value_loss, list(module.parameters()))
-    found = in_parts(module, batch, 2)
-    same(found, Gradient(gradients, policy_loss.detach(), value_loss.detach(), logits.detach(), values.detach()))
+    last_loss = 2 * nn.functional.binary_cross_entropy_with_logits(last, batch["last"])  # two planes
+    loss = policy_loss + VALUE_WEIGHT * value_loss + LAST_WEIGHT * last_loss
+    gradients = torch.autograd.grad(loss, list(module.parameters()))
+    expected = [output.detach() for output in (policy_loss, value_loss, last_loss, logits, values)]
+    same(in_parts(module, batch, 2), Gradient(gradients, *expected))
 
 
 def test_the_modules_of_the_parts_share_parameters_but_not_statistics() -> None:

@@ -57,7 +57,7 @@ def test_a_fresh_network_prefers_no_action_and_no_player() -> None:
 
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
 def test_the_same_seed_and_samples_give_the_same_bits_and_another_seed_others(replay: Replay, optimizer: str) -> None:
-    runs = [learner(seed=seed, optimizer=optimizer) for seed in (1, 1, 2)]
+    runs = [learner(seed=seed, optimizer=optimizer, last_weight=2) for seed in (1, 1, 2)]
     metrics = [one.learn(replay, 5, stream=7) for one in runs]
     assert metrics[0] == metrics[1]
     assert differing(everything(runs[0]), everything(runs[1])) == set()
@@ -75,9 +75,9 @@ def test_bfloat16_is_for_processors_that_have_products_of_it(replay: Replay, mon
 
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
 def test_a_restored_learner_goes_on_to_the_bit(replay: Replay, optimizer: str) -> None:
-    straight = learner(optimizer=optimizer, warmup_steps=10)
+    straight = learner(optimizer=optimizer, warmup_steps=10, last_weight=2)
     straight.learn(replay, 4, stream=1)
-    resumed = learner(seed=99, optimizer=optimizer, warmup_steps=10)
+    resumed = learner(seed=99, optimizer=optimizer, warmup_steps=10, last_weight=2)
     resumed.restore(straight.network(1), straight.training_state())
     assert differing(everything(straight), everything(resumed)) == set()
     assert straight.learn(replay, 4, stream=2) == resumed.learn(replay, 4, stream=2)
@@ -106,6 +106,23 @@ def test_a_network_of_another_size_or_game_is_refused_by_both() -> None:
     connect4 = Learner(Connect4(), SMALL, LearnerSettings(), seed=0)
     with pytest.raises(ValueError, match="checkpoint: connect4, asked: tictactoe"):
         learner().restore(connect4.network(1), connect4.training_state())
+    for had, has in ((0, 1), (1, 0)):
+        one = learner(last_weight=had)
+        with pytest.raises(ValueError, match=r"learner\.last_weight"):
+            learner(last_weight=has).restore(one.network(0), one.training_state())
+
+
+def test_the_last_state_is_learned_beside_the_rest_and_the_network_has_nothing_of_it(tmp_path: Path) -> None:
+    samples, _ = random_samples(GAME, 40)
+    samples.last[:] = samples.observations[:, ::-1]  # simple enough to be learned: the planes changed places
+    replay = Replay(GAME, ReplaySettings(), tmp_path)
+    replay.add(1, samples)
+    one = learner(last_weight=2, batch_size=64, learning_rate=0.02)
+    first, last = (one.learn(replay, steps, stream=1)["last_loss"] for steps in (1, 300))
+    assert first == pytest.approx(2 * np.log(2))  # of two planes the head says one half everywhere at first
+    assert last < 0.3 * first
+    assert one.network(1).weights.keys() == learner().network(1).weights.keys()
+    assert "last_loss" not in learner().learn(replay, 1, stream=1)
 
 
 def test_training_moves_the_statistics_of_batch_norm_and_playing_does_not(replay: Replay) -> None:
@@ -270,7 +287,7 @@ def test_2000_exact_labels_of_tic_tac_toe_are_learned_far_below_their_variance(t
             best[row, action] = -minimax(GAME.step(state, action)) == values[row]
     policy = (best / best.sum(axis=1, keepdims=True)).astype(np.float32)
     replay = Replay(GAME, ReplaySettings(), tmp_path)
-    replay.add(1, Samples(GAME.observations(chosen), legal, policy, values, values))
+    replay.add(1, Samples(*(GAME.observations(chosen), legal, policy, values, values), last=GAME.observations(chosen)))
     one = learner(NetworkSettings(channels=16, blocks=1, head_channels=8, value_hidden=32), batch_size=128)
     one.learn(replay, 250, stream=1)
     answer = NetworkEvaluator(one.network(1)).evaluate(batch_of(GAME, chosen))

@@ -119,7 +119,7 @@ def test_samples_that_leave_the_window_leave_the_memory(tmp_path: Path) -> None:
     for iteration in range(1, 30):
         replay.add(iteration, numbered(game, 0, 20))
     arrays = [array for part in replay._parts.values() for array in part.arrays().values()]
-    assert sum(len(array) for array in arrays) == 5 * 50
+    assert sum(len(array) for array in arrays) == 6 * 50
     assert all(array.base is None for array in arrays), "a view keeps what it was cut from"
 
 
@@ -127,17 +127,21 @@ def test_samples_that_leave_the_window_leave_the_memory(tmp_path: Path) -> None:
 def test_a_moved_sample_is_the_sample_of_the_moved_state(game: Game[Any]) -> None:
     samples, states = random_samples(game, 200)
     _, unique = np.unique([hash(state) for state in states], return_index=True)
+    last = {samples.observations[i].tobytes(): states[199 - i] for i in unique}
     states = [states[i] for i in unique]
     training_set = TrainingSet(samples.take(unique), [*game.symmetries()])
     rows = {samples.observations[i].tobytes(): state for i, state in zip(unique, states, strict=True)}
     for number, symmetry in enumerate(game.symmetries(), 1):
         everything = np.arange(len(training_set))
-        moved = training_set.moved(everything, np.full(len(everything), number))
-        plain = training_set.moved(everything, np.zeros(len(everything), np.int64))
+        zeros = np.zeros(len(everything), np.int64)
+        moved = training_set.moved(everything, np.full(len(everything), number), zeros)
+        plain = training_set.moved(everything, zeros, zeros)
         for i in everything:
             state = rows[plain.observations[i].tobytes()]
             image = symmetry.state(state)
             np.testing.assert_array_equal(moved.observations[i], game.observation(image))
+            image_of_last = symmetry.state(last[plain.observations[i].tobytes()])
+            np.testing.assert_array_equal(moved.last[i], game.observation(image_of_last))
             assert np.flatnonzero(moved.legal[i]).tolist() == list(game.legal_actions(image))
             for action in game.legal_actions(state):
                 assert moved.policy[i, symmetry.actions[action]] == plain.policy[i, action]
@@ -150,8 +154,9 @@ def test_a_stone_in_the_first_column_moves_to_the_last_and_its_policy_with_it() 
     state = game.step(game.initial_state(), 0)
     policy = np.eye(7, dtype=np.float32)[:1]
     one, zero = np.ones((1, 7), np.bool_), np.zeros(1, np.float32)
-    training_set = TrainingSet(Samples(game.observations([state]), one, policy, zero, zero), game.symmetries())
-    moved = training_set.moved(np.array([0]), np.array([1]))
+    planes = game.observations([state])
+    training_set = TrainingSet(Samples(planes, one, policy, zero, zero, planes), game.symmetries())
+    moved = training_set.moved(np.array([0]), np.array([1]), np.array([0]))
     assert moved.policy.argmax() == 6
     assert np.argwhere(moved.observations).tolist() == [[0, 1, 5, 6]]
 
@@ -162,9 +167,8 @@ def test_drawing_reaches_every_sample_and_every_symmetry() -> None:
     training_set = TrainingSet(samples, game.symmetries())
     batch = training_set.draw(5000, np.random.default_rng(0))
     reached = {(value, planes.tobytes()) for value, planes in zip(batch.value, batch.observations, strict=True)}
-    everything = training_set.moved(
-        np.repeat(np.arange(len(training_set)), 8), np.tile(np.arange(8), len(training_set))
-    )
+    rows = np.repeat(np.arange(len(training_set)), 8)
+    everything = training_set.moved(rows, np.tile(np.arange(8), len(training_set)), np.zeros_like(rows))
     assert reached == {(v, p.tobytes()) for v, p in zip(everything.value, everything.observations, strict=True)}
     assert batch.observations.dtype == np.float32
 
@@ -185,6 +189,18 @@ def test_equal_positions_become_one_with_the_means_of_their_targets() -> None:
     assert training_set.samples.outcome[i] == pytest.approx(1 / 3)
     assert training_set.samples.value[i] == pytest.approx(0.2)
     assert training_set.samples.observations.dtype == twin.observations.dtype
+
+
+def test_the_last_states_of_equal_positions_are_drawn_as_often_each() -> None:
+    samples, _ = random_samples(TicTacToe(), 20)
+    twin = samples.take(np.array([5, 7, 5, 7, 5]))
+    twin.last[:] = np.array([1, 2, 3, 4, 5], np.float32)[:, None, None, None]
+    batch = TrainingSet(twin, ()).draw(6000, np.random.default_rng(0))
+    first = (batch.observations == samples.observations[5]).all(axis=(1, 2, 3))
+    for chosen, numbers in ((first, [1, 3, 5]), (~first, [2, 4])):
+        found, counts = np.unique(batch.last[chosen, 0, 0, 0], return_counts=True)
+        assert found.tolist() == numbers
+        np.testing.assert_allclose(counts / chosen.sum(), 1 / len(numbers), atol=0.05)
 
 
 @pytest.mark.parametrize("same_hash", [False, True])

@@ -33,7 +33,10 @@ def test_what_is_read_is_what_was_written_in_the_same_bytes_each_time(tmp_path: 
         write_samples(tmp_path / name, samples)
     read = read_samples(tmp_path / "a.npz", GAME)
     same(read, samples)
-    assert [array.dtype for array in read.arrays().values()] == [np.uint8, np.bool_, np.float32, np.float32, np.float32]
+    types = {name: array.dtype for name, array in read.arrays().items()}
+    assert types.pop("observations") == types.pop("last") == np.uint8
+    assert types.pop("legal") == np.bool_
+    assert set(types.values()) == {np.dtype(np.float32)}
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.npz", "b.npz"]
 
@@ -45,6 +48,16 @@ def test_observations_become_bytes_only_where_that_loses_nothing() -> None:
     for number in (0.5, -1.0, 256.0):
         odd = changed(samples, observations=samples.observations + np.float32(number))
         assert odd.compact().observations.dtype == np.float32
+        odd = changed(samples, last=samples.last + np.float32(number))
+        assert odd.compact().last.dtype == odd.compact().observations.dtype == np.float32
+
+
+def test_of_a_file_without_last_states_the_positions_are_their_own(tmp_path: Path) -> None:
+    samples = random_samples(GAME, 20)[0].compact()
+    arrays = samples.arrays()
+    del arrays["last"]
+    np.savez_compressed(tmp_path / "early.npz", allow_pickle=False, **arrays)
+    same(read_samples(tmp_path / "early.npz", GAME), changed(samples, last=samples.observations))
 
 
 def test_samples_of_parts_follow_one_another() -> None:
@@ -67,6 +80,7 @@ def test_samples_of_parts_follow_one_another() -> None:
         ("value", -1.5),
         ("observations", np.nan),
         ("observations", np.inf),
+        ("last", np.nan),
         ("legal", False),
         ("legal", [True, False, False, False, False, False, False]),  # the policy goes beyond
     ],

@@ -212,6 +212,20 @@ def test_a_sample_shows_the_network_what_the_search_showed_it() -> None:
     assert row == len(samples)
 
 
+@pytest.mark.parametrize("game", [C4, load_game("dots_and_boxes(rows=1,columns=2)")], ids=lambda game: game.name)
+def test_a_sample_knows_the_last_state_in_which_its_player_moved(game: Any) -> None:
+    games = play(game)
+    samples = samples_of(game, games)
+    expected = []
+    for played in games:
+        players = [game.current_player(state) for state in played.states]
+        for player in players:
+            state = [state for state, other in zip(played.states, players, strict=True) if other == player][-1]
+            expected.append(game.observation(state))
+    np.testing.assert_array_equal(samples.last, np.stack(expected))
+    assert any((a != b).any() for a, b in zip(samples.last, samples.observations, strict=True))
+
+
 @pytest.mark.parametrize("epsilon", [0.0, 0.5])
 def test_a_game_that_the_solver_sees_through_is_learned_exactly_without_any_search(epsilon: float) -> None:
     games, counts = play_counting(
