@@ -209,7 +209,6 @@ def _check_training(training: Weights, network: Network) -> None:
     layers = network.layers()
     if f"{LAST}.weight" in module:
         layers[LAST] = (network.observation_shape[0], network.settings.channels)
-        module[f"{LAST}.weight"] = module[f"{LAST}.weight"].reshape(layers[LAST])
     check_tensors(module, layers)
     if training["num_steps"].shape != ():
         raise ValueError(f"num_steps must be one number, found {training['num_steps']}")

@@ -66,7 +66,7 @@ def batch_gradient(
     modules: Sequence[ResNet],
     batch: dict[str, Tensor],
     value_weight: float,
-    last_weight: float = 0.0,
+    last_weight: float,
     bfloat16: bool = False,
 ) -> Gradient:
     """The gradient at a batch: the arrays of `Samples` by name, and "target", the value to be learned.

@@ -161,11 +161,10 @@ class Learner:
             )
         weights = tensors_of(_below("module.", training_state))
         if weights.keys() != self._module.state_dict().keys():
-            had, has = (
-                "with" if f"{LAST}.weight" in names else "without" for names in (weights, self._module.state_dict())
-            )
+            allowed = "above 0" if f"{LAST}.weight" in weights else "0"
             raise ValueError(
-                f"a run that began {had} learner.last_weight cannot go on {has}: {self.settings.last_weight}"
+                f"learner.last_weight must stay {allowed}, as this run began, got {self.settings.last_weight}; begin "
+                "another run for that"
             )
         self.num_steps = int(training_state["num_steps"])
         self._module.load_state_dict(weights)

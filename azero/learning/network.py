@@ -30,7 +30,7 @@ class ResNet(nn.ModuleDict, TorchOperators):
         super().__init__({name: _layer(shape) for name, shape in shapes.items()})
         self.num_blocks = settings.blocks
         if predicts_last:
-            self[LAST] = nn.Conv2d(settings.channels, observation_shape[0], 1)
+            self[LAST] = nn.Linear(settings.channels, observation_shape[0])  # of each cell
         for name in ("policy_out", "value_out", *([LAST] if predicts_last else [])):
             nn.init.zeros_(self.get_parameter(f"{name}.weight"))
             nn.init.zeros_(self.get_parameter(f"{name}.bias"))
@@ -46,7 +46,8 @@ class ResNet(nn.ModuleDict, TorchOperators):
         """
         x = trunk(self, self.num_blocks, observations)
         logits, value = heads(self, x)
-        return logits, value[:, 0], self[LAST](x) if LAST in self else None
+        last = self[LAST](x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2) if LAST in self else None
+        return logits, value[:, 0], last
 
     def conv(self, name: str, x: Tensor, /) -> Tensor:
         """Convolution and batch norm."""

@@ -70,22 +70,22 @@ def record_of(game: Game[S], played: PlayedGame[S], player: str) -> GameRecord:
     )
 
 
-def _last_seen(game: Game[S], played: PlayedGame[S]) -> list[S]:
-    """For each state of a game, the last one that the same player had to move in."""
-    last = {game.current_player(state): state for state in played.states}
-    return [last[game.current_player(state)] for state in played.states]
-
-
 def samples_of(game: Game[S], games: list[PlayedGame[S]]) -> Samples:
     """One sample for each state searched or solved: its observation, and the targets for the player to move in it."""
     states = [state for played in games for state in played.states]
     players = np.array([game.current_player(state) for state in states])
     outcomes = np.array([outcome for played in games for outcome in played.outcomes])
+    observations, last_rows = game.observations(states), list[int]()
+    for played in games:
+        first = len(last_rows)
+        movers = players[first : first + len(played.states)].tolist()
+        last = {player: first + i for i, player in enumerate(movers)}
+        last_rows += [last[player] for player in movers]
     return Samples(
-        observations=game.observations(states),
+        observations=observations,
         legal=np.stack([legal for played in games for legal in played.legal]),
         policy=np.stack([policy for played in games for policy in played.policies]),
         outcome=np.where(players == 0, outcomes, -outcomes).astype(np.float32),
         value=np.array([value for played in games for value in played.values], np.float32),
-        last=game.observations([state for played in games for state in _last_seen(game, played)]),
+        last=observations[last_rows],
     )

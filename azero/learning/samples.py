@@ -98,7 +98,8 @@ def read_samples(path: Path, game: Game[Any]) -> Samples:
     try:
         _check_sizes(path)
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            samples = Samples(**({"last": file["observations"]} | dict(file.items())))  # early versions kept no last
+            arrays = dict(file.items())
+            samples = Samples(**({"last": arrays["observations"]} | arrays))  # early versions kept no last states
         types = {name: array.dtype for name, array in samples.arrays().items()}
         seen = np.uint8 if types["observations"] == np.uint8 else np.float32
         kinds: dict[str, Any] = dict.fromkeys(types, np.float32) | {

@@ -158,6 +158,20 @@ def test_a_checkpoint_that_no_learner_can_go_on_from_is_not_sound_whatever_its_c
         load_checkpoint(save_checkpoint(tmp_path, odd))
 
 
+def test_the_head_that_only_training_has_is_of_the_networks_size(tmp_path: Path) -> None:
+    sound = checkpoint(1)
+    size = GAME.observation_shape[0], sound.network.settings.channels
+    for shape in (size, size[::-1]):
+        sound.training["module.last.weight"] = np.zeros(shape, np.float32)
+        sound.training["module.last.bias"] = np.zeros(size[0], np.float32)
+        directory = save_checkpoint(tmp_path, sound)
+        if shape == size:
+            load_checkpoint(directory)
+            continue
+        with pytest.raises(CheckpointError, match=r"tensor last\.weight"):
+            load_checkpoint(directory)
+
+
 def test_state_too_deep_to_be_read_makes_no_sound_checkpoint(tmp_path: Path) -> None:
     (directory,) = saved(tmp_path, 1)
     (directory / "state.json").write_text("[" * 100_000)

@@ -60,6 +60,16 @@ def test_of_a_file_without_last_states_the_positions_are_their_own(tmp_path: Pat
     same(read_samples(tmp_path / "early.npz", GAME), changed(samples, last=samples.observations))
 
 
+@pytest.mark.parametrize("name", ["value", "further"])
+def test_a_file_that_lacks_an_array_or_holds_another_is_refused(tmp_path: Path, name: str) -> None:
+    arrays: dict[str, Any] = random_samples(GAME, 20)[0].arrays()
+    if arrays.pop(name, None) is None:
+        arrays[name] = np.zeros(20)
+    np.savez_compressed(tmp_path / "odd.npz", allow_pickle=False, **arrays)
+    with pytest.raises(SamplesFileError, match="it holds"):
+        read_samples(tmp_path / "odd.npz", GAME)
+
+
 def test_samples_of_parts_follow_one_another() -> None:
     parts = [random_samples(GAME, number, seed=number)[0] for number in (3, 5)]
     whole = concatenate(parts)

@@ -212,9 +212,9 @@ def test_a_sample_shows_the_network_what_the_search_showed_it() -> None:
     assert row == len(samples)
 
 
-@pytest.mark.parametrize("game", [C4, load_game("dots_and_boxes(rows=1,columns=2)")], ids=lambda game: game.name)
-def test_a_sample_knows_the_last_state_in_which_its_player_moved(game: Any) -> None:
-    games = play(game)
+@pytest.mark.parametrize("game", ALL_GAMES, ids=lambda game: game.name)
+def test_in_every_game_a_sample_knows_the_last_state_in_which_its_mover_moved(game: Any) -> None:
+    games = play(game, games=2, simulations=2, random_plies=6)
     samples = samples_of(game, games)
     expected = []
     for played in games:
@@ -223,7 +223,6 @@ def test_a_sample_knows_the_last_state_in_which_its_player_moved(game: Any) -> N
             state = [state for state, other in zip(played.states, players, strict=True) if other == player][-1]
             expected.append(game.observation(state))
     np.testing.assert_array_equal(samples.last, np.stack(expected))
-    assert any((a != b).any() for a, b in zip(samples.last, samples.observations, strict=True))
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.5])

@@ -104,10 +104,11 @@ def test_the_same_seed_gives_the_same_bytes_whatever_the_threads(tmp_path: Path)
 @pytest.mark.parametrize("phase", ["self-play", "learning", "match"])
 def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(tmp_path: Path, phase: str) -> None:
     straight, stopped = run_in(tmp_path, "straight"), run_in(tmp_path, "stopped")
-    whole = train(straight)
+    words = ["learner.last_weight=2"]
+    whole = train(straight, None, *words)
     with pytest.raises(KeyboardInterrupt):
-        train(stopped, Silent(stop_at=(2, phase)))
-    resumed = train(stopped)
+        train(stopped, Silent(stop_at=(2, phase)), *words)
+    resumed = train(stopped, None, *words)
     assert contents(straight, 3) == contents(stopped, 3)
     for counter in ("games", "positions", "best", "best_score"):
         assert resumed.counters[counter] == whole.counters[counter]
